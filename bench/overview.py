@@ -83,4 +83,7 @@ def _grouped(memory: hades.Memory, question: str) -> list[str]:
         [text for text, of in zip(texts, labels, strict=True) if of == label]
         for label in sorted(set(labels))
     ]
-    return [f"{label}. {text}" for label, text in described(parts, ModelSummaries(None))]
+    means = np.stack([vectors[labels == label].mean(axis=0) for label in sorted(set(labels))])
+    centroids = means / np.linalg.norm(means, axis=1, keepdims=True)
+    made = described(parts, centroids, memory._finder.encoder, ModelSummaries(None))
+    return [f"{label}. {text}" for label, text in made]

@@ -27,7 +27,7 @@ from bench.ingest import ROOT
 from bench.recall import opened, p50_p95
 from bench.store import _note_text
 from bench.table import seconds, show
-from hades.store.schema import COLUMNS
+from hades.store.catalogue import TABLES
 
 ASKED = 100
 MADE_UP_CHUNKS = 100_000
@@ -87,8 +87,8 @@ def copy_rows(source: Path, address: str) -> tuple[int, float]:
     with hades.open(source) as given, hades.open(address) as taken:
         database: Any = taken._store.database
         with database.transaction():
-            for table, columns in COLUMNS.items():
-                names = ", ".join(f'"{name}"' for name in columns)
+            for table, about in TABLES.items():
+                names = ", ".join(f'"{name}"' for name in about.columns)
                 database.run(f"DELETE FROM {table}")
                 with database._local.connection.cursor().copy(
                     f"COPY {table} ({names}) FROM STDIN"
@@ -100,7 +100,7 @@ def copy_rows(source: Path, address: str) -> tuple[int, float]:
                             copy.write_row(row)
                         rows += len(batch)
             database.keep_ids()
-        for table in COLUMNS:
+        for table in TABLES:
             database.run(f"ANALYZE {table}")
     return rows, time.perf_counter() - start
 

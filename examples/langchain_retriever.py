@@ -1,7 +1,7 @@
 """A LangChain chain that reads from HADES and keeps its chat there, with answers as of any day.
 
 The model is LangChain's own fake one, which replies with its prompt, so you see what a real model
-would read. Run it: python examples/langchain_retriever.py   (needs the extra `langchain`)
+would read. Run it: python examples/langchain_retriever.py   (needs `langchain-core`)
 """
 
 import tempfile

@@ -1,7 +1,7 @@
 """A LlamaIndex query engine and a chat engine that read from HADES, as of any day.
 
 The model is LlamaIndex's own mock one, which replies with its prompt, so you see what a real model
-would read. Run it: python examples/llamaindex_retriever.py   (needs the extra `llamaindex`)
+would read. Run it: python examples/llamaindex_retriever.py   (needs `llama-index-core`)
 """
 
 import asyncio

@@ -38,6 +38,7 @@ from hades.domain.feedback import LoggedQuery as LoggedQuery
 from hades.domain.feedback import ParameterChange as ParameterChange
 from hades.domain.feedback import ShownPath as ShownPath
 from hades.domain.feedback import WeightSnapshot as WeightSnapshot
+from hades.domain.graph import About as About
 from hades.domain.graph import Belief as Belief
 from hades.domain.graph import Edge as Edge
 from hades.domain.graph import Entity as Entity

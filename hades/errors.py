@@ -14,8 +14,12 @@ Every message is one sentence that says what to do next.
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 
 class HadesError(Exception):
@@ -55,3 +59,28 @@ class Unavailable(HadesError):
 
 class Corrupt(HadesError):
     """The stored data is damaged; `hades check` says how to repair it."""
+
+
+def lacking(what: str, extra: str) -> Unavailable:
+    """Return the error for something that needs an extra, with the command that installs it."""
+    return Unavailable(f"{what} the extra `{extra}`: {install_command(extra)}.")
+
+
+def install_command(extra: str) -> str:
+    """Return the command that adds an extra: it installs from where HADES was installed.
+
+    pip notes that place for a checkout or a wheel, and none for a package of an index (PEP 610).
+    """
+    # Imported here because it takes time, which every start would pay.
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        origin = json.loads(distribution("hades-memory").read_text("direct_url.json") or "{}")
+    except PackageNotFoundError:
+        origin = {}
+    place = Path(unquote(origin.get("url", "").removeprefix("file://")))
+    if not place.is_absolute() or not place.exists():
+        return f"pip install 'hades-memory[{extra}]'"
+    editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
+    shown = "." if place == Path.cwd() else place
+    return f"pip install {editable}{shlex.quote(f'{shown}[{extra}]')}"

@@ -55,7 +55,7 @@ class View:
     inverses = op.edges.inverses
     entities = op.entities.entities
     entity = op.entities.entity
-    related = op.entities.related
+    about = op.entities.about
     mentions = op.entities.mentions
 
     # The hierarchy
@@ -67,6 +67,7 @@ class View:
     recall = op.questions.recall
     ask = op.questions.ask
     rank = op.questions.rank
+    sample_questions = op.questions.sample_questions
     examine = op.questions.examine
     warm = op.questions.warm
     retrieve_within_budget = op.context.retrieve_within_budget
@@ -385,6 +386,7 @@ class Memory(View):
     propose = op.proposals.propose
     approve = op.proposals.approve
     reject = op.proposals.reject
+    reopen = op.proposals.reopen
     once = op.proposals.once
 
     # Learning

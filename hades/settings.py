@@ -161,7 +161,7 @@ class Settings(BaseModel):
     archive: str | None = Field(
         None,
         description="The first place for `hades archive` to put old texts: a folder, s3://…, "
-        "gs://… or az://… (the extra `archive`). Default: a folder beside the memory file.",
+        "gs://… or az://… (the extra `cluster`). Default: a folder beside the memory file.",
     )
     breaker_failures: int = Field(
         3,
@@ -189,7 +189,7 @@ class Settings(BaseModel):
     redis_url: str | None = Field(
         None,
         description="A Redis server in which several processes share kept answers: "
-        "redis://host:6379/0, unix:///run/redis.sock (the extra `redis`). Default: none.",
+        "redis://host:6379/0, unix:///run/redis.sock (the extra `cluster`). Default: none.",
     )
     cache: Path | None = Field(
         None,
@@ -203,7 +203,7 @@ class Settings(BaseModel):
         None, ge=0, le=65535, description="The TCP port of `hades serve`. Default: 8674."
     )
     ui: bool = Field(
-        True, description="Whether `hades serve` has the pages of the explorer (extra `web`)."
+        True, description="Whether `hades serve` has the pages of the explorer (extra `ui`)."
     )
     ro_socket: Path | None = Field(
         None, description="The unix socket of `hades serve` for reading only."

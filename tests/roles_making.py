@@ -12,12 +12,18 @@ import hades
 from hades.domain.graph import NodeKind, row_of
 from hades.domain.hierarchy import cluster_number
 from hades.store.bridges import Bridge
+from hades.store.catalogue import TABLES
 from hades.store.postgres.address import read_server_address
 from hades.store.postgres.grants import grant
 
 psycopg = pytest.importorskip("psycopg")
 
 QUESTION = "Why was the bridge closed?"
+COLUMNS = {
+    table: {name: column.type for name, column in about.columns.items()}
+    for table, about in TABLES.items()
+}
+"""By table: its columns and their types."""
 
 
 @pytest.fixture

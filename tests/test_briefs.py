@@ -13,7 +13,7 @@ import hades
 from hades.context.tokens import count
 from hades.domain.times import to_micros
 from hades.language.english.moments import parse_time
-from hades.language.english.threads import is_decision, is_open, open_said
+from hades.language.english.threads import decision_said, is_decision, is_open, open_said
 
 
 def november() -> int:
@@ -163,6 +163,24 @@ def test_words_that_say_that_something_is_open(sentence: str) -> None:
 )
 def test_words_that_say_nothing_open(sentence: str) -> None:
     assert not open_said(sentence)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "decides"),
+    [
+        ("We chose Redis streams.", True),
+        ("Decision 12: split by patient.", True),
+        ("The board approved the flood barriers.", True),
+        ("Adopted a cat, she is called Miso.", False),
+        ("The delivery was signed by Ann.", False),
+        ("The train was cancelled.", False),
+        ("Still to be decided by Oye.", False),
+        ("Decision in the January meeting.", False),
+        ("It ends on 31 October as agreed.", False),
+    ],
+)
+def test_words_that_report_a_decision(sentence: str, decides: bool) -> None:
+    assert decision_said(sentence) is decides
 
 
 def test_a_note_that_is_marked_is_shown_from_its_beginning(memory: hades.Memory) -> None:

@@ -303,8 +303,8 @@ def test_taking_knowledge_in_and_finding_it(shell: Shell, tmp_path: Path) -> Non
     assert "[1] docs/cache.md@1, line 1" in shell("search", "which cache?")
     assert shell.json("search", "cache", "--retriever", "words")[0]["retrievers"]["words"] > 0
     assert "nothing found" in shell("search", "cache", "--kind", "code")
-    assert "Acme Institute" in shell("related", "Ann Lee")
-    assert shell.json("related", "Ann Lee")[0]["count"] == 1
+    assert "Acme Institute" in shell("about", "Ann Lee")
+    assert shell.json("about", "Ann Lee")["near"][0]["count"] == 1
     (tmp_path / "facts.jsonl").write_text('{"subject": "A", "predicate": "r", "object": "B"}\n')
     assert shell.json("import-triples", str(tmp_path / "facts.jsonl"))["added"] == 1
     (docs / "empty.md").touch()
@@ -356,7 +356,7 @@ ASKING = [
     ("neighbours", "a"),
     ("subgraph", "a"),
     ("working-memory", "a"),
-    ("related", "Zoe"),
+    ("about", "Zoe"),
     ("mentions", "Zoe"),
 ]
 

@@ -197,6 +197,8 @@ DAMAGE_TO_MEND = [
     "UPDATE heads SET body = 'nonsense' WHERE topic = 3",
     "INSERT OR REPLACE INTO heads VALUES (12345, 'stray')",
     "UPDATE edges SET superseded_by = 4711 WHERE id = 1",
+    "INSERT INTO originals (summary, state) VALUES (12345, 1)",
+    "UPDATE topics SET entity = 12345 WHERE id = 3",
 ]
 
 

@@ -88,12 +88,12 @@ def test_what_cannot_be_merged_or_split(memory: hades.Memory) -> None:
 
 
 @pytest.mark.embedded("a client has no snapshots")
-def test_mentions_and_related_are_refused_alike_inside_a_snapshot(memory: hades.Memory) -> None:
+def test_mentions_and_about_are_refused_alike_inside_a_snapshot(memory: hades.Memory) -> None:
     memory.relate("Ann Lee", "knows", "Bob Smith")
     memory.remember("a", "Ann Lee met Bob Smith.")
     for waiting in (1, 0):
         assert memory.pending == waiting
-        for ask in (memory.mentions, memory.related, memory.at("now").mentions):
+        for ask in (memory.mentions, memory.about, memory.at("now").mentions):
             with memory.snapshot(), pytest.raises(hades.InvalidInput, match="not inside"):
                 ask("Ann Lee")
         memory.index()

@@ -35,6 +35,23 @@ def test_a_part_of_the_graph_has_nodes_and_the_edges_among_them(memory: hades.Me
     assert memory.subgraph("Bob", hops=0).edges == ()
 
 
+def test_without_names_the_most_linked_ones_are_drawn_with_what_joins_them(
+    memory: hades.Memory,
+) -> None:
+    assert memory.subgraph().nodes == ()
+    for number in range(5):
+        memory.relate("Ann", "knows", f"friend {number}")
+    memory.remember("trip", "Ann travels with Bob Miller.")
+    memory.remember("talk", "Bob Miller calls Ann.")
+    drawn = memory.subgraph()
+    assert drawn.nodes[0].name == "Ann"
+    assert {"Bob Miller", "trip@1#0", "talk@1#0"} <= {node.name for node in drawn.nodes}
+    assert ("Ann", "knows", "friend 1") in {
+        (str(edge.source), edge.relation, str(edge.target)) for edge in drawn.edges
+    }
+    assert [node.name for node in memory.subgraph(limit=2).nodes][:1] == ["Ann"]
+
+
 def test_neighbours_by_relation_direction_and_weight(
     memory: hades.Memory, clock: HeldClock
 ) -> None:
@@ -143,10 +160,10 @@ def test_the_graph_can_be_drawn_as_it_was(memory: hades.Memory, clock: HeldClock
 
 
 def test_a_thing_that_stands_alone_is_drawn_alone(memory: hades.Memory) -> None:
-    memory.remember("empty", "")
+    memory.remember("empty", "", kind="document")
     assert [node.name for node in memory.subgraph("empty").nodes] == ["empty"]
     with pytest.raises(hades.InvalidInput, match="at least one"):
-        memory.subgraph()
+        memory.subgraph(relation="knows")
     with pytest.raises(hades.NotFound):
         memory.subgraph("nobody")
 
@@ -231,7 +248,7 @@ def test_working_memory_needs_a_topic_that_is_there(memory: hades.Memory) -> Non
 @given(
     budget=st.integers(50, 600),
     name=st.text("ab/ ", min_size=1, max_size=300).filter(str.strip),
-    texts=st.lists(st.text("ab. \n", max_size=800), min_size=1, max_size=5),
+    texts=st.lists(st.text("ab. \n", max_size=800).filter(str.strip), min_size=1, max_size=5),
 )
 def test_a_working_memory_never_exceeds_its_budget(
     tmp_path_factory: pytest.TempPathFactory, budget: int, name: str, texts: list[str]

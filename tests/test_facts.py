@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from shell import Shell
 
 import hades
 from hades.domain.times import iso
@@ -346,3 +349,48 @@ def test_a_description_alone_proposes_the_fact_that_it_names(
     assert [edge.relation for edge in memory.edges("design/approach_x")] == ["owned_by"]
     with pytest.raises(hades.InvalidInput, match="Say which relation changed"):
         memory.change_fact("design/approach_x")
+
+
+def test_a_name_like_a_known_one_is_asked_about(memory: hades.Memory) -> None:
+    memory.relate("Mia Berg", "plays", "flute")
+    for call in (
+        lambda: memory.relate("Mia Berg", "playz", "drums"),
+        lambda: memory.change_fact("Mia Berg", "playz", to="drums"),
+        lambda: memory.change_fact("Mia Berg", "plays", to="drums", new_relation="playz"),
+    ):
+        with pytest.raises(hades.InvalidInput, match=r"'playz' yet. Did you mean 'plays'\?"):
+            call()
+    with pytest.raises(hades.InvalidInput, match=r"entity 'Mia Bergs' yet. Did you mean 'Mia B"):
+        memory.relate("Mia Bergs", "plays", "drums")
+    memory.remember("design/approach", "Use a queue.")
+    with pytest.raises(hades.InvalidInput, match="Did you mean 'design/approach'"):
+        memory.relate("design/aproach", "plays", "no part")
+    assert len(memory.edges()) == 1
+    assert memory.relate("Mia Bergs", "playz", "drums", create=True).relation == "playz"
+    assert memory.relate("Mia Bergs", "playz", "piano").target.name == "piano"
+
+
+def test_names_that_differ_by_more_than_a_slip_are_new(memory: hades.Memory) -> None:
+    for source, relation in (
+        ("server/db07", "runs_on"),
+        ("server/db08", "runs_in"),
+        ("team/north tower", "lives_in"),
+        ("team/south tower", "lives_at"),
+        ("Maya", "owns"),
+        ("Mayo", "owned_by"),
+    ):
+        memory.relate(source, relation, "rack 4")
+    assert len(memory.edges()) == 6
+
+
+def test_relations_of_other_spaces_are_not_told(memory: hades.Memory) -> None:
+    memory.create_space("secret")
+    memory.in_space("secret").relate("Eve", "betrays", "Mallory")
+    assert memory.relate("Ann", "betrayz", "Bob").relation == "betrayz"
+
+
+def test_the_command_asks_too(path: Path) -> None:
+    shell = Shell(path)
+    shell("relate", "Mia", "plays", "flute")
+    assert "Did you mean 'plays'?" in shell.refused("change-fact", "Mia", "playz", "--to", "drums")
+    shell("change-fact", "Mia", "playz", "--to", "drums", "--create")

@@ -129,6 +129,21 @@ def test_topics_by_glob_tag_and_time(memory: hades.Memory, clock: HeldClock) -> 
     assert names(glob="nothing*") == []
 
 
+def test_topics_by_the_latest_in_pages_with_the_beginning_of_their_texts(
+    memory: hades.Memory,
+) -> None:
+    memory.remember("b", "x" * 500, valid_from="2022")
+    memory.remember("a", "Tea.", valid_from="2023")
+    memory.remember("c", "Milk.", valid_from="2023")
+    latest = memory.topics(latest=True)
+    assert [topic.name for topic in latest] == ["a", "c", "b"]
+    assert {topic.preview for topic in latest} == {""}
+    page = memory.topics(latest=True, after="a", limit=2, preview=True)
+    assert [(topic.name, len(topic.preview)) for topic in page] == [("c", 5), ("b", 200)]
+    with pytest.raises(hades.NotFound):
+        memory.topics(latest=True, after="gone")
+
+
 def test_forget_is_gone_from_now_on_and_history_is_kept(
     memory: hades.Memory, clock: HeldClock
 ) -> None:
@@ -401,3 +416,11 @@ def test_the_log_says_what_changed(memory: hades.Memory) -> None:
     ]
     first, second = memory.log(2), memory.log(2, after=memory.log(2)[-1].number)
     assert first + second == memory.log(4)
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_a_note_without_a_text_is_refused(memory: hades.Memory, text: str) -> None:
+    with pytest.raises(hades.InvalidInput, match="The text is empty: write one"):
+        memory.remember("a/b", text)
+    with pytest.raises(hades.NotFound):
+        memory.get("a/b")

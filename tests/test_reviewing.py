@@ -108,18 +108,18 @@ def test_what_cannot_be_written_is_refused_at_once(memory: hades.Memory) -> None
     memory.remember("a", "one")
     before = memory.change
     wrong: list[dict[str, Any]] = [
-        {"subject": ""},
-        {"subject": "a", "relation": "x"},
-        {"subject": "a", "content": "two", "expect_version": 7},
-        {"subject": "a", "content": "two", "weight": 1},
-        {"subject": "a", "relation": "x", "target": "b", "weight": 2},
-        {"subject": "a", "relation": "x", "target": "b", "valid_from": "2024", "valid_to": "2023"},
-        {"subject": "nobody", "alias": "b"},
-        {"subject": "a", "content": "two", "tags": "two"},
+        {"name": ""},
+        {"name": "a", "relation": "x"},
+        {"name": "a", "content": "two", "expect_version": 7},
+        {"name": "a", "content": "two", "weight": 1},
+        {"name": "a", "relation": "x", "target": "b", "weight": 2},
+        {"name": "a", "relation": "x", "target": "b", "valid_from": "2024", "valid_to": "2023"},
+        {"name": "nobody", "alias": "b"},
+        {"name": "a", "content": "two", "tags": "two"},
     ]
     for one in wrong:
         with pytest.raises(hades.HadesError):
-            memory.propose(one.pop("subject"), confidence=0.1, **one)
+            memory.propose(one.pop("name"), confidence=0.1, **one)
     for confidence in (2, -1, None, "high"):
         with pytest.raises(hades.InvalidInput):
             memory.propose("a", "x", "b", confidence=confidence)  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ from hades.language.redact import REDACTED, redact
 ROOT = Path(__file__).parent.parent
 SBOM = ROOT / "dist" / "hades-memory.cdx.json"
 NAME = "hades-memory"
-NOT_SHIPPED = {"dev", "docs", "bench", "all", "frameworks"}
+NOT_SHIPPED = {"dev", "bench", "all", "frameworks"}
 """Extras for developers, and extras that only repeat others."""
 ALLOWED = {"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0"}
 ALLOWED |= {"MIT-CMU", "MPL-2.0", "PSF-2.0", "Python-2.0", "Unicode-3.0", "Unlicense", "Zlib"}

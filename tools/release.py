@@ -16,7 +16,7 @@ import hades
 ROOT = Path(__file__).parent.parent
 RELEASED = ROOT / "tests" / "store" / "released"
 STEPS = ("check", "test", "dist", "audit")
-"""`dist` builds the site too. It comes before `audit`, which adds the SBOM to its folder."""
+"""`dist` comes before `audit`, which adds the SBOM to its folder."""
 
 
 def problems(version: str, *, tagging: bool) -> list[str]:

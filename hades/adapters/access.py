@@ -18,14 +18,12 @@ _KEPT = frozenset(" _-:.~")
 
 
 @contextmanager
-def framework(name: str, extra: str) -> Iterator[None]:
-    """Raise Unavailable, naming the extra, if an import inside the block fails."""
+def framework(requirement: str) -> Iterator[None]:
+    """Raise Unavailable, naming the package to install, if an import inside the block fails."""
     try:
         yield
     except ImportError as error:
-        raise Unavailable(
-            f"This adapter needs {name}: pip install 'hades-memory[{extra}]' ({error})."
-        ) from error
+        raise Unavailable(f"{error}: pip install '{requirement}'.") from error
 
 
 def topic_name(*parts: str) -> str:

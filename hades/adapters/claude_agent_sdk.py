@@ -14,7 +14,7 @@ from hades.adapters.access import framework
 from hades.adapters.tools import memory_tools
 from hades.memory import View
 
-with framework("the Claude Agent SDK", "claude-agent-sdk"):
+with framework("claude-agent-sdk>=0.2.182"):
     from claude_agent_sdk import SdkMcpTool, create_sdk_mcp_server, tool
     from claude_agent_sdk.types import McpSdkServerConfig
 

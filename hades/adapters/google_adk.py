@@ -16,7 +16,7 @@ from hades.errors import Conflict
 from hades.lifecycle.distil import folder_of
 from hades.memory import View
 
-with framework("Google ADK", "google-adk"):
+with framework("google-adk>=2"):
     from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
     from google.adk.memory.memory_entry import MemoryEntry
     from google.genai.types import Content, Part

@@ -11,7 +11,7 @@ from hades.adapters.messages import Message, said
 from hades.adapters.passages import best_passages, details
 from hades.memory import View
 
-with framework("LangChain", "langchain"):
+with framework("langchain-core>=1"):
     from langchain_core.callbacks import (
         AsyncCallbackManagerForRetrieverRun,
         CallbackManagerForRetrieverRun,

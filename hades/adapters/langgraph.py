@@ -21,7 +21,7 @@ from hades.domain.times import iso
 from hades.errors import InvalidInput
 from hades.memory import View
 
-with framework("LangGraph", "langgraph"):
+with framework("langgraph>=1"):
     from langchain_core.messages import convert_to_messages
     from langgraph.store import base
 

@@ -13,7 +13,7 @@ from hades.adapters.messages import Message, said
 from hades.adapters.passages import best_passages, details
 from hades.memory import View
 
-with framework("LlamaIndex", "llamaindex"):
+with framework("llama-index-core>=0.14"):
     from llama_index.core.base.base_retriever import BaseRetriever
     from llama_index.core.llms import ChatMessage
     from llama_index.core.memory import BaseMemoryBlock

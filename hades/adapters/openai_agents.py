@@ -10,7 +10,7 @@ from hades.adapters.conversation import Conversation
 from hades.adapters.messages import Message, said
 from hades.memory import View
 
-with framework("the OpenAI Agents SDK", "openai-agents"):
+with framework("openai-agents>=0.24"):
     from agents import TResponseInputItem
     from agents.memory import SessionSettings
 

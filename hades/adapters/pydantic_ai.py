@@ -11,7 +11,7 @@ from hades.adapters.tools import memory_tools
 from hades.errors import HadesError
 from hades.memory import View
 
-with framework("Pydantic AI", "pydantic-ai"):
+with framework("pydantic-ai-slim>=2"):
     from pydantic_ai import FunctionToolset, ModelRetry
 
 INSTRUCTIONS = "Recall before you answer about the past; remember what will matter later."

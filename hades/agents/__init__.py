@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import importlib.util
 
-from hades.errors import Unavailable
+from hades.errors import lacking
 
 
 def require_langgraph() -> None:
     """Raise Unavailable, naming the extra to install, if LangGraph is missing."""
     if importlib.util.find_spec("langgraph") is None:
-        raise Unavailable("Agents need the extra `agents`: pip install 'hades-memory[agents]'.")
+        raise lacking("Agents need", "agents")

@@ -184,7 +184,7 @@ class MemoryAgent:
             elif action.action == "promote":
                 self.memory.promote(**fields)
             elif action.action == "change" and approved:
-                change = self.memory.change_fact if "subject" in fields else self.memory.unrelate
+                change = self.memory.change_fact if "relation" in fields else self.memory.unrelate
                 change(**fields)
             else:
                 return self._propose(action, approved)
@@ -197,14 +197,14 @@ class MemoryAgent:
     def _propose(self, action: MemoryAction, approved: bool) -> str:
         """Send a fact to the review queue; a sure one is applied at once."""
         fields = dict(action.fields)
-        if "source" in fields:
+        if "relation" not in fields:
             return f"not done: only a person ends a fact (unrelate {fields['source']})"
         target = fields.pop("to", None) or fields.pop("target")
         sure = (
             1.0 if approved or is_sure(action) else min(action.confidence, DEFAULT_THRESHOLD - 0.01)
         )
         proposal = self.memory.propose(
-            fields["subject"],
+            fields["source"],
             fields["relation"],
             target,
             confidence=sure,

@@ -116,10 +116,10 @@ class Sorter:
             return MemoryAction("change", subject, text, f"ends {same[0]}", ended, fact.confidence)
         others = held if fact.exclusive else []
         if others:
-            fields |= {"subject": subject, "to": fact.object}
+            fields |= {"source": subject, "to": fact.object}
             why = f"replaces {others[0]}"
             return MemoryAction("change", subject, text, why, fields, fact.confidence)
-        fields |= {"subject": subject, "target": fact.object}
+        fields |= {"source": subject, "target": fact.object}
         return MemoryAction("relate", subject, text, "a new fact", fields, fact.confidence)
 
     def _held(self, subject: str, relation: str) -> list[Edge]:

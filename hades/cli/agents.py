@@ -46,7 +46,8 @@ def ask(
     if agent:
         invocation.show_lines(result, _lines_of(result))
     else:
-        invocation.show_result(result, _ASK.returns)
+        shown = _ASK.short(result, given) if invocation.json else result
+        invocation.show_result(shown, _ASK.returns)
 
 
 def _asked_by_agent(view: View, given: dict[str, Any]) -> AgentAnswer | PlanAnswer:

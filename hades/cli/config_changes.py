@@ -20,31 +20,27 @@ def absolute(memory: str) -> str:
     return memory if is_remote else str(Path(memory).expanduser().absolute())
 
 
-def is_wanted(
+def confirmed(
     invocation: Invocation, change: ConfigChange, yes: bool, *, removes: bool = False
 ) -> bool:
-    """Show a change and ask the user; return False if there is nothing to change."""
+    """Show a change, ask the user, and write it; return False if there is nothing to change."""
     from hades.cli.render import printable
 
     out = sys.stdout
     out.write(f"{change.program} reads {change.file}.\n")
     if removes and change.after is None:
-        out.write("There is no hook of HADES in it.\n")
+        out.write("There is nothing of HADES in it.\n")
         return False
     out.write(f"This is {'removed' if removes else 'added'}:\n{printable(change.shown())}\n")
     if change.after is None:
         out.write("It is there already: nothing to write.\n")
         return False
-    if change.replaces is not None:
+    if change.replaces is not None and not removes:
         old = json.dumps(change.replaces, ensure_ascii=False)
         out.write(f"It takes the place of: {printable(old)}\n")
     invocation.confirm(f"Write {change.file}?", yes)
-    return True
-
-
-def write(change: ConfigChange) -> None:
-    """Write a change, and print where the file and its backup are."""
     kept = change.apply()
-    sys.stdout.write(f"Written to {change.file}.\n")
+    out.write(f"Written to {change.file}.\n")
     if kept is not None:
-        sys.stdout.write(f"The file as it was: {kept}\n")
+        out.write(f"The file as it was: {kept}\n")
+    return True

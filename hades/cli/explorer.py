@@ -7,7 +7,7 @@ import sys
 import webbrowser
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,8 +17,18 @@ from hades.errors import Conflict
 
 if TYPE_CHECKING:
     from hades.serve.auth.browsers import StartLinks
+    from hades.ui.app import Explorer
 
 PROBE_S = 2.0
+
+
+def explorer_pages(parts: tuple[Any, ...], links: StartLinks) -> Explorer:
+    """Return the explorer of a server, from the parts that its calls need; it loads NiceGUI."""
+    from hades.ui.app import Explorer
+    from hades.ui.calls import Calls
+
+    calls = Calls(*parts)
+    return Explorer(calls, calls.keys, links)
 
 
 @command(app, "ui", spaced=False)
@@ -36,8 +46,7 @@ def ui(
     It prints a start link, which signs in once, on this machine, within ten minutes. If no server
     with pages runs for this memory, this command serves it until Ctrl+C, on this machine only.
     """
-    require_extra("fastapi", "uvicorn", "uvloop", "prometheus_client")
-    require_extra("nicegui", extra="web")
+    require_extra("ui", "fastapi", "uvicorn", "uvloop", "prometheus_client", "nicegui")
     from hades.serve.auth.browsers import StartLinks
     from hades.serve.running import Options, run
     from hades.serve.telemetry.logs import logging_to
@@ -51,7 +60,7 @@ def ui(
         return
     settings = load_settings()
     executor = {"encoder": settings.own_encoder, "busy_timeout_s": settings.busy_timeout_s}
-    options = Options(invocation.place(), executor, port=port)
+    options = Options(invocation.place(), executor, port=port, pages=explorer_pages)
     with logging_to(level="warning", shape="auto"):
         try:
             run(options, lambda started: _start(invocation, links, started.pages, browser))

@@ -50,8 +50,7 @@ def install(
     if memory and not is_address(memory) and not is_server(memory):
         check_outside_work_trees(memory)
     change = plan_install(client, here=_here(here), memory=memory, tools=tools)
-    if config_changes.is_wanted(invocation, change, yes):
-        config_changes.write(change)
+    config_changes.confirmed(invocation, change, yes)
 
 
 @command(hooks_app, "uninstall", of_memory=False)
@@ -60,8 +59,7 @@ def uninstall(invocation: Invocation, client: CLIENT, here: HERE = False, yes: Y
     from hades.hooks.install import plan_uninstall
 
     change = plan_uninstall(client, here=_here(here))
-    if config_changes.is_wanted(invocation, change, yes, removes=True):
-        config_changes.write(change)
+    config_changes.confirmed(invocation, change, yes, removes=True)
 
 
 @command(hooks_app, "status", of_memory=False)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hades.domain.address import PROJECT, is_address, read_address
-from hades.errors import HadesError, InvalidInput, Unavailable
+from hades.errors import HadesError, InvalidInput, lacking
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -182,12 +182,10 @@ class Invocation:
         typer.confirm(question, abort=True)
 
 
-def require_extra(*modules: str, extra: str = "server") -> None:
+def require_extra(extra: str, *modules: str) -> None:
     """Raise Unavailable, naming the extra to install, if a module is missing."""
     if not all(map(importlib.util.find_spec, modules)):
-        what = "explorer" if extra == "web" else "server"
-        install = f"pip install 'hades-memory[{extra}]'"
-        raise Unavailable(f"The {what} needs the extra `{extra}`: {install}.")
+        raise lacking("This command needs", extra)
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -33,11 +33,17 @@ def mcp(
             "windsurf or gemini-cli, after showing it.",
         ),
     ] = None,
+    uninstall: Annotated[
+        str | None,
+        typer.Option(
+            "--uninstall", metavar="CLIENT", help="Remove it from there, after showing it."
+        ),
+    ] = None,
     here: Annotated[
         bool, typer.Option("--here", help="Use the memory of the project in this folder.")
     ] = False,
     name: Annotated[
-        str, typer.Option("--name", help="With --install: the name of the server there.")
+        str, typer.Option("--name", help="With --install, --uninstall: the server's name there.")
     ] = "hades",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
 ) -> None:
@@ -47,13 +53,17 @@ def mcp(
     server is used, with your key (HADES_KEY). With --here, the memory is that of the project,
     as with `--memory project:`; --install then writes to the client's file there.
     """
-    require_extra("mcp")
-    if install is None:
+    if install and uninstall:
+        raise InvalidInput("Give --install or --uninstall, not both.")
+    require_extra("server", "mcp")
+    if uninstall:
+        _configure(invocation, uninstall, None, here=here, name=name, yes=yes)
+    elif install is None:
         _serve(invocation, read_only=read_only, tools=tools, here=here)
     else:
         _check(tools)
         options = ["--read-only"] * read_only + ["--tools", tools] * (tools != "core")
-        _install(invocation, install, options, here=here, name=name, yes=yes)
+        _configure(invocation, install, options, here=here, name=name, yes=yes)
 
 
 def _serve(invocation: Invocation, *, read_only: bool, tools: str, here: bool) -> None:
@@ -90,10 +100,17 @@ def _check(tools: str) -> None:
         chosen_tools(tools)
 
 
-def _install(
-    invocation: Invocation, client: str, options: list[str], *, here: bool, name: str, yes: bool
+def _configure(
+    invocation: Invocation,
+    client: str,
+    options: list[str] | None,
+    *,
+    here: bool,
+    name: str,
+    yes: bool,
 ) -> None:
-    from hades.project import current_project, make_project_folder, project_memory
+    """Write the command with these options into a client's file; without options, remove it."""
+    from hades.project import current_project, make_project_folder
     from hades.serve.mcp import install
     from hades.settings import load_settings
 
@@ -104,12 +121,9 @@ def _install(
     arguments = [] if memory is None else ["--memory", config_changes.absolute(memory)]
     if invocation.space is not None:
         arguments += ["--space", invocation.space]
-    change = install.plan(client, name, [*arguments, *options], here=root)
-    if root is not None and memory is None:
-        path = project_memory(root)
-        sys.stdout.write(f"The memory of this project is {path}.\n")
-    if config_changes.is_wanted(invocation, change, yes):
-        if root is not None and memory is None:
-            make_project_folder(root)
-        config_changes.write(change)
-        sys.stdout.write(f"Restart {change.program} to use it.\n")
+    wanted = None if options is None else [*arguments, *options]
+    change = install.plan(client, name, wanted, here=root)
+    if root is not None and memory is None and wanted is not None:
+        sys.stdout.write(f"The memory of this project is {make_project_folder(root)}.\n")
+    if config_changes.confirmed(invocation, change, yes, removes=wanted is None):
+        sys.stdout.write(f"Restart {change.program} to {'use' if wanted else 'forget'} it.\n")

@@ -9,11 +9,11 @@ from typer.core import TyperGroup
 PANELS = {
     "Everyday": "remember get topics search ask recall chat ingest relate change-fact forget mcp "
     "hooks",
-    "Questions": "brief sessions context working-memory paths query-paths neighbours subgraph "
-    "related mentions",
+    "Questions": "about brief sessions context working-memory paths query-paths neighbours "
+    "subgraph mentions",
     "Versions": "history diff chunks log purge",
     "Facts and entities": "edges edge unrelate when-changed inverses set-inverse prune entities "
-    "entity alias kind rename merge split resolve import-triples",
+    "alias kind rename merge split resolve import-triples",
     "Looking after knowledge": "propose review distil extract promote suggest quality consolidate "
     "summaries drill organise refresh-bridges hierarchy clusters core",
     "Learning": "feedback query-log weights",

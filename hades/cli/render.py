@@ -32,7 +32,7 @@ from hades.domain.answer import Neighbour
 from hades.domain.compare import commit_of
 from hades.domain.context import CoreBlock
 from hades.domain.feedback import KINDS, LoggedQuery, ParameterChange, WeightSnapshot
-from hades.domain.graph import Entity, Related
+from hades.domain.graph import Entity
 from hades.domain.mirror import MirrorSummary
 from hades.domain.plain import counted, one_line
 from hades.domain.promotion import Suggestion
@@ -176,11 +176,6 @@ TABLES: dict[Any, Show] = {
         "tokens",
         ("heading", lambda chunk: own_heading(chunk.topic, chunk.heading)),
         ("text", lambda chunk: beginning(chunk.text)),
-    ),
-    Related: _listed(
-        "nothing is mentioned with it",
-        *("name", "kind", "together=count"),
-        ("strength", lambda related: f"{related.strength:.2f}"),
     ),
     Neighbour: _listed(
         "no neighbours",

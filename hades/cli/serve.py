@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,7 +65,7 @@ def serve(
     ] = 10,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     ui: Annotated[
-        bool, typer.Option("--ui/--no-ui", help="Serve the explorer's pages at TCP (extra `web`).")
+        bool, typer.Option("--ui/--no-ui", help="Serve the explorer's pages at TCP (extra `ui`).")
     ] = True,
 ) -> None:
     """Serve the memory over MCP, REST and GraphQL, with the explorer's pages.
@@ -73,7 +74,8 @@ def serve(
     For TLS and for protection from slow or greedy clients, put a reverse proxy in front:
     deploy/nginx.conf is an example.
     """
-    require_extra("fastapi", "uvicorn", "uvloop", "prometheus_client")
+    require_extra("server", "fastapi", "uvicorn", "uvloop", "prometheus_client")
+    from hades.cli.explorer import explorer_pages
     from hades.serve.running import Options, run
     from hades.serve.schedule import TASKS
     from hades.serve.telemetry.logs import logging_to
@@ -106,7 +108,7 @@ def serve(
         otlp_endpoint=settings.otlp_endpoint,
         trace_contents=settings.trace_contents,
         every_hours={task: getattr(settings, f"{task}_every_hours") for task in TASKS},
-        pages=ui and settings.ui,
+        pages=explorer_pages if ui and settings.ui and find_spec("nicegui") else None,
     )
     with logging_to(level=log_level, shape=settings.log_format):
         run(options, lambda started: _say(invocation, started))

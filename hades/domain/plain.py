@@ -10,14 +10,16 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from hades.domain.answer import Answer, Recall
+from hades.domain.answer import Answer, Citation, Recall, Sentence
 from hades.domain.times import iso
 from hades.domain.topics import Chunk, State
 
 SHOWN_PROPERTIES: Mapping[type, tuple[str, ...]] = {
     State: ("id",),
     Chunk: ("id",),
-    Answer: ("shortfall", "is_doubtful"),
+    Sentence: ("label",),
+    Citation: ("label",),
+    Answer: ("text", "shortfall", "is_doubtful", "probability", "citations", "fallback"),
     Recall: ("question", "intent", "evidence", "mode", "wants", "time"),
 }
 """The properties that are part of the plain form, before the fields."""
@@ -45,8 +47,15 @@ def _converter(kind: type) -> Callable[[Any], Any]:
     return lambda value: value
 
 
-def _of_dataclass(kind: type) -> Callable[[Any], Any]:
-    names = (*SHOWN_PROPERTIES.get(kind, ()), *(field.name for field in fields(kind)))
+def plain_without(value: Any, left_out: str) -> dict[str, Any]:
+    """Convert a dataclass without one of its fields."""
+    converted: dict[str, Any] = _of_dataclass(type(value), left_out)(value)
+    return converted
+
+
+def _of_dataclass(kind: type, left_out: str = "") -> Callable[[Any], Any]:
+    own = (field.name for field in fields(kind) if field.name != left_out)
+    names = (*SHOWN_PROPERTIES.get(kind, ()), *own)
     # Checking here saves a call for most values, which need no conversion.
     return lambda value: {
         name: item if type(item := getattr(value, name)) in _AS_THEY_ARE else plain(item)

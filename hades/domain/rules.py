@@ -54,6 +54,13 @@ def clean_content(content: str) -> str:
     return content
 
 
+def clean_note(content: str) -> str:
+    """Return the text of a note unchanged; raise InvalidInput if it is blank or too large."""
+    if not clean_content(content).strip():
+        raise InvalidInput("The text is empty: write one, or end the topic with `hades forget`.")
+    return content
+
+
 def clean_text(text: str, what: str) -> str:
     """Check a text stored with a note, such as evidence; raise InvalidInput if it has a NUL.
 

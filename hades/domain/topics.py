@@ -108,6 +108,8 @@ class Topic:
     access_count: int = 0
     """How often questions used this version, and when last."""
     last_used: datetime | None = None
+    preview: str = ""
+    """The beginning of its text, if it was asked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,13 +105,18 @@ def write_event(memory: Memory, event: SetEvent) -> None:
     elif event.op == "forget":
         memory.forget(about)
     elif event.op == "relate":
-        memory.relate(about, relation, event.target, valid_from=since, valid_to=event.valid_to)
+        memory.relate(
+            *(about, relation, event.target),
+            valid_from=since,
+            valid_to=event.valid_to,
+            create=True,
+        )
     else:
         try:
-            memory.change_fact(about, relation, to=to, content=content, at=since)
+            memory.change_fact(about, relation, to=to, content=content, at=since, create=True)
         except NotFound:  # nothing holds yet: the fact begins here
             if to:
-                memory.relate(about, relation, to, valid_from=since)
+                memory.relate(about, relation, to, valid_from=since, create=True)
             if content:
                 memory.remember(about, content)
 

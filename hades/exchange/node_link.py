@@ -167,7 +167,7 @@ def _take_node(result: Read, node: dict[str, Any]) -> str:
         if kind == "chunk" and metadata.get("file_path") in result.texts:
             return str(metadata["file_path"])
         text = metadata.get("content", metadata.get("text"))
-        if text is not None:
+        if str(text or "").strip():
             state = {key: metadata.get(key) for key in _STATE_FIELDS}
             others = metadata.get("metadata") if kind == "topic" else None
             state["metadata"] = others or _others(metadata, _OF_A_TEXT)

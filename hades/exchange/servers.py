@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from uuid import NAMESPACE_URL, uuid5
 
-from hades.errors import InvalidInput, Unavailable
+from hades.errors import InvalidInput, Unavailable, lacking
 from hades.exchange import arango, neo4j
 from hades.exchange.elements import ExportedEdge, ExportedNode
 from hades.exchange.snapshot import GraphSnapshot
@@ -123,10 +123,7 @@ def send(graph: GraphSnapshot, server: GraphServer, on_progress: Progress) -> Se
     try:
         return to_server(graph, server, on_progress)
     except ImportError as error:
-        raise Unavailable(
-            f"{server.url} needs the extra `graph-servers`: "
-            "pip install 'hades-memory[graph-servers]'."
-        ) from error
+        raise lacking(f"{server.url} needs", "graph-servers") from error
 
 
 def _failed(server: GraphServer, error: Exception, *, reached: bool) -> Unavailable:

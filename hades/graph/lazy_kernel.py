@@ -12,7 +12,7 @@ class LazyKernel:
 
     Loading takes half a second, and the first compilation several. Until then the caller does the
     work with numpy, so a command that asks one question never pays for loading. numba is optional
-    (`hades-memory[fast]`): without it, or with one that refuses this numpy, no kernel gets ready.
+    (the extra `fast`): without it, or with one that refuses this numpy, no kernel gets ready.
     """
 
     def __init__(self, load: Callable[[], None], after: int) -> None:

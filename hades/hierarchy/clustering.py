@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -23,11 +23,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.hierarchy import FAN_OUT
-from hades.errors import Unavailable
+from hades.errors import lacking
 from hades.graph.arrays import Floats, Floats32, Ints
 from hades.index.vectors import Codes, quantise
 
-ALGORITHM = "1"
+ALGORITHM = "2"
 """Change it when the same input no longer gives the same clusters."""
 NOISE = -1
 _EXACT_IN_FLOAT32 = 1 << 24
@@ -92,19 +92,23 @@ def load_libraries() -> None:
         import igraph  # noqa: F401
         import sklearn.cluster  # noqa: F401
     except ImportError as error:
-        raise Unavailable(
-            "Organising needs scikit-learn and igraph: pip install 'hades-memory[hierarchy]'."
-        ) from error
+        raise lacking("Organising needs", "organise") from error
 
 
 def cluster(
-    codes: Codes, links: Ints, seed: int, settings: ClusterSettings, report: Report
+    codes: Codes,
+    links: Ints,
+    sources: Sequence[Ints],
+    seed: int,
+    settings: ClusterSettings,
+    report: Report,
 ) -> Clustering:
     """Return the clusters of vectors, given as int8 codes, and of links between them.
 
     `links` has three columns: two positions of vectors, and the weight in units of 1 / 1024.
+    Each of `sources` numbers the source of every vector, such as its document.
     """
-    distinct, place = _distinct(codes)
+    distinct, place = _distinct(_within(codes, sources))
     low = _low_level(distinct, place, links, seed, settings, report)[place]
     centroids = _centroids(codes, low)
     sizes = np.bincount(low)
@@ -152,6 +156,17 @@ def nearest_centroid(codes: Codes, centroids: Floats32) -> Ints:
     near[:, ~coded.any(axis=1)] = -np.inf
     nearest: Ints = np.argmax(near, axis=1)
     return nearest
+
+
+def _within(codes: Codes, sources: Sequence[Ints]) -> Codes:
+    """Return vectors that lean to the mean of their sources.
+
+    So a section with a usual heading, a script or a table belongs to the subject of its document.
+    """
+    own = codes / _norms(codes)[:, None]
+    for source in sources:
+        own += _centroids(codes, source)[source]
+    return quantise(own.astype(np.float32))[0]
 
 
 def _distinct(codes: Codes) -> tuple[Codes, Ints]:

@@ -1,56 +1,84 @@
 """Labels and summaries of clusters, taken from the texts of their most central chunks.
 
-A label has the words that are frequent in a cluster and rare in others (class-based TF-IDF). A
-summary has the sentences with the most such words. With a language model the model writes the
-summary, and sentences that its sources do not support are dropped.
+A label is a phrase of the texts: one that many of them and few of the other clusters' have, with a
+vector that is near this cluster and far from the others. If it does not fit most of the texts, a
+second phrase follows. A summary has the sentences that, as the reader judges, tell best what the
+label means. With a language model the model writes the summary, and sentences that its sources do
+not support are dropped.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
 
 from hades.domain.answer import Usage
-from hades.language.english.lexicon import STOP_WORDS
-from hades.language.english.stems import stem
-from hades.language.patterns import lazy_pattern
-from hades.language.sentences import plain_sentence, sentences
-from hades.language.words import words
+from hades.errors import Unavailable
+from hades.graph.arrays import Floats, Floats32
+from hades.hierarchy.phrases import heading_phrases, noun_phrases, telling_stems, told
+from hades.index.vectors import product
+from hades.language.sentences import with_heading
 from hades.models.chat import ChatModel
 from hades.models.checked import cited_sentences
+from hades.models.encoder import Encoder, reader_of
 
-LABEL_TERMS = 4
-SUMMARY_SENTENCES = 3
-SENTENCES_READ = 40
+PHRASES_COMPARED = 24
+"""The phrases of a cluster whose vectors are compared, those that tell most by their words."""
+RARE = 0.02
+"""Added to the shares of texts that are compared, so that a rare phrase does not tell much."""
+UNTOLD = 0.01
+"""The least that a phrase tells, so that the vectors decide between phrases of many clusters."""
+HEADING, ONE_WORD = 1.5, 0.6
+"""The worth of a phrase of a heading, and of a single word, compared with other phrases. These and
+the next values were chosen on five collections, by reading their labels."""
+SHARPNESS, FAR = 20.0, 0.3
+"""A phrase fits by FAR and the softmax of SHARPNESS times its cosines with the centroids."""
+SECOND, SECOND_TO_WORD = 0.4, 0.15
+"""A second phrase follows if it is worth this share of the first one; less after a single word."""
+SUMMARY_SENTENCES = 2
+SENTENCES_READ = 12
+"""The sentences of a cluster that the reader judges, those with the most words of the label."""
 SENTENCE_CHARACTERS = 300
-SENTENCE_WORDS = 8
-"""A sentence with fewer words is scored as if it had this many."""
 MODEL_TEXTS, MODEL_TOKENS = 8, 160
 TEXT_CHARACTERS = 1_500
 SOUND_AT_LEAST = 0.5
 """The share of a model's sentences that must be supported; below it, none is used."""
 UNNAMED = "unnamed"
-"""The label of a cluster in which no word stands out. An empty label was purged."""
-_ADDRESS = lazy_pattern(r"https?://\S+|www\.\S+")
-"""Addresses say nothing about a subject: labels leave them out, and summaries avoid them."""
+"""The label of a cluster in which no phrase stands out. An empty label was purged."""
+REPEATED = 3
+"""A sentence of so many topics is part of a licence or a form: summaries leave it out."""
 TASK = "Say in two or three sentences what these texts have in common."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CentralText:
     """The text of a chunk that is central in a cluster."""
 
     cite: str
     heading: str
     text: str
+    is_code: bool = False
 
     @property
     def topic(self) -> str:
         """The topic of the chunk."""
         return self.cite.rpartition("@")[0]
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """What the text says in whole sentences."""
+        return told(self.text, is_code=self.is_code)
+
+    @cached_property
+    def headings(self) -> list[str]:
+        """Its headings, or the names of its package and symbol, as phrases."""
+        return heading_phrases(self.heading, self.topic, is_code=self.is_code)
 
 
 class ModelSummaries:
@@ -86,103 +114,121 @@ class ModelSummaries:
 
 
 def described(
-    clusters: Sequence[Sequence[CentralText]], by_model: ModelSummaries
+    clusters: Sequence[Sequence[CentralText]],
+    centroids: Floats32,
+    encoder: Encoder,
+    by_model: ModelSummaries,
 ) -> Iterator[tuple[str, str]]:
     """Yield the label and the summary of each cluster of a level.
 
     `clusters` has the texts of each, the most central first. Labels compare the clusters.
     """
-    pairs = {pair for texts in clusters for text in texts for pair in _heading_pairs(text)}
-    weights = _class_weights([_by_topic(texts) for texts in clusters], pairs)
-    for texts, own in zip(clusters, weights, strict=True):
-        yield _label(own) or UNNAMED, by_model.of(texts) or _extract(texts, own)
+    level = _Level(clusters)
+    candidates = [level.candidates(cluster) for cluster in range(len(clusters))]
+    every = sorted({"", *chain(*candidates)})
+    fits = dict(zip(every, _fits(encoder, every, centroids), strict=True))
+    used = set[str]()
+    for cluster, texts in enumerate(clusters):
+        own = {phrase: float(fits[phrase][cluster]) for phrase in candidates[cluster]}
+        label = level.label(cluster, own, used) or UNNAMED
+        used.add(label)
+        yield label, by_model.of(texts) or level.summary(cluster, label, encoder)
 
 
-def _terms(text: CentralText) -> Iterator[str]:
-    """Yield the words of a text and its heading, the pairs of the heading, and names of two words.
+def _fits(encoder: Encoder, phrases: Sequence[str], centroids: Floats32) -> Floats:
+    """Return how well each phrase fits each cluster by its vector, to 3 decimals.
 
-    Two words that begin with a capital are often a name, such as `Marta Lind`.
+    All fit alike if the server of the encoder does not answer.
     """
-    plain = _ADDRESS.sub(" ", text.text)
-    yield from filter(_is_telling, (word.casefold() for word in words(plain)))
-    yield from filter(_is_telling, (word.casefold() for word in words(text.heading)))
-    yield from _heading_pairs(text)
-    for before, word in pairwise(plain.split()):
-        name = f"{before} {word.rstrip('.,;:!?')}"
-        if name.replace(" ", "").isalpha() and before[0].isupper() and word[0].isupper():
-            yield " ".join(map(str.casefold, words(name)))
+    try:
+        vectors = np.asarray(encoder.encode(phrases), np.float32)
+    except Unavailable:
+        return np.ones((len(phrases), len(centroids)))
+    cosine = product(vectors, centroids).astype(np.float64)
+    chance = np.exp(SHARPNESS * cosine)
+    chance /= chance.sum(axis=1, keepdims=True)
+    fits: Floats = ((FAR + chance) * np.maximum(cosine, 0)).round(3)
+    return fits
 
 
-def _heading_pairs(text: CentralText) -> Iterator[str]:
-    for before, word in pairwise(word.casefold() for word in words(text.heading)):
-        if _is_telling(before) and _is_telling(word):
-            yield f"{before} {word}"
+class _Level:
+    """The texts of the clusters of a level, compared by their words."""
 
+    def __init__(self, clusters: Sequence[Sequence[CentralText]]) -> None:
+        self._clusters = clusters
+        self._sizes = np.array([max(1, len(own)) for own in clusters])
+        self._cluster_of = np.repeat(np.arange(len(clusters)), [len(own) for own in clusters])
+        self._having = defaultdict[str, set[int]](set)
+        self._topics = defaultdict[str, set[str]](set)
+        for number, text in enumerate(chain(*clusters)):
+            for sentence in text.sentences:
+                self._topics[sentence].add(text.topic)
+            for part in telling_stems(" ".join((*text.sentences, *text.headings))):
+                self._having[part].add(number)
 
-def _is_telling(word: str) -> bool:
-    return len(word) > 2 and word not in STOP_WORDS and not word[0].isdigit()
-
-
-def _by_topic(texts: Sequence[CentralText]) -> list[set[str]]:
-    """Return the terms of each topic: chunks of one topic share a heading."""
-    terms: dict[str, set[str]] = {}
-    for text in texts:
-        terms.setdefault(text.topic, set()).update(_terms(text))
-    return list(terms.values())
-
-
-def _class_weights(
-    clusters: Sequence[Sequence[set[str]]], heading_pairs: Set[str]
-) -> list[Mapping[str, float]]:
-    """Return the weight of each term in each cluster: its share of the topics times its rarity.
-
-    A term of a single topic is left out where there are several.
-    """
-    counts = [Counter(term for topic in topics for term in topic) for topics in clusters]
-    total = Counter(term for own in counts for term in own)
-    return [
-        {
-            term: count
-            / len(topics)
-            * math.log(1 + len(counts) / total[term])
-            * (1 + (term in heading_pairs))
-            for term, count in own.items()
-            if count > 1 or len(topics) < 3
+    def candidates(self, cluster: int) -> list[str]:
+        """Return the phrases of a cluster that tell most by their words."""
+        texts = self._clusters[cluster]
+        headings = Counter(phrase for text in texts for phrase in text.headings)
+        said = (noun_phrases(sentence) for text in texts for sentence in text.sentences)
+        found = headings + Counter(chain(*said))
+        worth = {
+            phrase: self._tells(cluster, phrase) * (HEADING if phrase in headings else 1)
+            for phrase, count in found.items()
+            if count > 1 or len(found) <= PHRASES_COMPARED
         }
-        for own, topics in zip(counts, clusters, strict=True)
-    ]
+        return sorted(worth, key=lambda phrase: (-worth[phrase], phrase))[:PHRASES_COMPARED]
 
+    def label(self, cluster: int, fits: Mapping[str, float], used: Set[str]) -> str:
+        """Return the best phrase of a cluster, or the best two; "" if there is none."""
+        first, worth = self._best(cluster, fits.keys() - used, fits, frozenset())
+        others = [phrase for phrase in fits if not telling_stems(phrase) & telling_stems(first)]
+        second, more = self._best(cluster, others, fits, self._texts(first))
+        if not first or more <= worth * (SECOND if " " in first else SECOND_TO_WORD):
+            return first
+        return f"{first}, {second}" if " and " in first + second else f"{first} and {second}"
 
-def _label(weights: Mapping[str, float]) -> str:
-    """Return the best terms that have different stems, joined by commas."""
-    chosen: list[str] = []
-    seen: set[str] = set()
-    for term in sorted(weights, key=lambda term: (-round(weights[term], 9), " " not in term, term)):
-        stems = {stem(word) for word in term.split()}
-        if not stems & seen:
-            chosen.append(term)
-            seen |= stems
-        if len(chosen) == LABEL_TERMS:
-            break
-    return ", ".join(chosen)
+    def _best(
+        self, cluster: int, phrases: Collection[str], fits: Mapping[str, float], without: Set[int]
+    ) -> tuple[str, float]:
+        """Return the phrase that names best the texts that are not `without`, and its worth."""
+        tells = {each: max(0.0, self._tells(cluster, each, without)) for each in phrases}
+        worth = [((tells[each] + UNTOLD) * fits[each], each) for each in phrases]
+        best, phrase = max(worth, default=(0.0, ""))
+        return phrase, best
 
+    def _texts(self, phrase: str) -> Set[int]:
+        """Return the numbers of the texts that have all words of a phrase."""
+        having = [self._having[part] for part in telling_stems(phrase)]
+        return set.intersection(*having) if having else set()
 
-def _extract(texts: Sequence[CentralText], weights: Mapping[str, float]) -> str:
-    """Return the most telling sentences, each of another topic, with their citations."""
-    best: dict[str, tuple[float, str]] = {}
-    for text in texts:
-        topic = text.topic
-        for sentence in map(plain_sentence, sentences(text.text, SENTENCES_READ)):
-            if len(sentence) > SENTENCE_CHARACTERS or sentence == text.heading:
-                continue
-            terms = [word.casefold() for word in words(sentence)]
-            worth = sum(weights.get(term, 0.0) for term in set(terms))
-            worth *= _ADDRESS.search(sentence) is None  # "The code is at https://…"
-            score = round(worth / max(len(terms), SENTENCE_WORDS), 9)
-            if score > best.get(topic, (-1.0, ""))[0]:
-                best[topic] = score, f"{sentence} [{text.cite}]"
-    lines = sorted(best.values(), key=lambda line: (-line[0], line[1]))
-    telling = [line for line in lines if line[0] > 0]
-    # Without a telling word, the first sentences of the most central texts have to do.
-    chosen = telling or list(best.values())
-    return "\n".join(line for _, line in chosen[:SUMMARY_SENTENCES])
+    def _tells(self, cluster: int, phrase: str, without: Set[int] = frozenset()) -> float:
+        """Return how well a phrase tells a cluster from others by the shares of texts that have it.
+
+        The others count by the highest share and by the quadratic mean.
+        """
+        texts = np.array([*(self._texts(phrase) - without)], np.int64)
+        share = np.bincount(self._cluster_of[texts], minlength=len(self._sizes)) / self._sizes
+        other = np.append(np.delete(share, cluster), 0.0)
+        others = (math.sqrt(np.square(other).mean()) + other.max()) / 2
+        tells = share[cluster] * math.log((share[cluster] + RARE) / (others + RARE))
+        return round(float(tells) * (1 if " " in phrase else ONE_WORD), 6)
+
+    def summary(self, cluster: int, label: str, encoder: Encoder) -> str:
+        """Return the sentences that tell best what a label means, with their citations."""
+        wanted = telling_stems(label)
+        rows = {
+            sentence: (-len(wanted & telling_stems(sentence)) / (1 + place), number, text)
+            for number, text in reversed([*enumerate(self._clusters[cluster])])
+            for place, sentence in enumerate(text.sentences)
+            if len(sentence) <= SENTENCE_CHARACTERS and len(self._topics[sentence]) < REPEATED
+        }
+        whole = [sentence for sentence in rows if sentence[0].isupper() and sentence[-1] in ".!?"]
+        best = sorted(whole or rows, key=lambda sentence: rows[sentence][:2])[:SENTENCES_READ]
+        if reader := reader_of(encoder):
+            read = [with_heading(rows[each][2].heading.rpartition(" > ")[2], each) for each in best]
+            logits = reader.speaks(f"What is {label}?", read).round(2).tolist()
+            best = [best[at] for at in sorted(range(len(best)), key=lambda at: -logits[at])]
+        first = {rows[sentence][2].topic: sentence for sentence in reversed(best)}.values()
+        chosen = sorted(best, key=lambda sentence: sentence not in first)[:SUMMARY_SENTENCES]
+        return "\n".join(f"{sentence} [{rows[sentence][2].cite}]" for sentence in chosen)

@@ -25,6 +25,7 @@ from hades.hierarchy.joining import join_chunks
 from hades.hierarchy.labels import CentralText, ModelSummaries, described
 from hades.index.indexes import Indexes
 from hades.models.chat import ChatModel
+from hades.models.encoder import Encoder
 from hades.store.hierarchies import ClusterDraft
 from hades.store.records import Progress
 from hades.store.store import Store
@@ -48,6 +49,7 @@ class Organiser:
     space: int
     actor: str
     indexes: Indexes
+    encoder: Encoder
     seed: int
     report: Progress
     model: ChatModel | None = None
@@ -66,7 +68,9 @@ class Organiser:
         chunks = self.indexes.chunks["id"][numbers]
         links = self._links(chunks, self.indexes.chunks["topic"][numbers])
         settings = clustering.ClusterSettings.of_size(len(codes))
-        made = clustering.cluster(codes, links, self.seed, settings, self.report)
+        made = clustering.cluster(
+            codes, links, self._sources(chunks), self.seed, settings, self.report
+        )
         details: dict[str, Any] = {
             "seed": self.seed,
             "parameters": asdict(settings),
@@ -116,6 +120,16 @@ class Organiser:
         ]
         return np.concatenate([links, np.array(ends, np.int64).reshape(-1, 3)])
 
+    def _sources(self, chunks: Ints) -> list[Ints]:
+        """Return the numbers of the topic of each chunk and, for source code, of its package."""
+        rows = self.store.chunks.sources(chunks.tolist())
+        topics = [rows[chunk][0] for chunk in chunks.tolist()]
+        packages = [
+            topic.rpartition("/")[0] if rows[chunk][1] == "code" else str(chunk)
+            for topic, chunk in zip(topics, chunks.tolist(), strict=True)
+        ]
+        return [np.unique(names, return_inverse=True)[1] for names in (topics, packages)]
+
     def _drafts(
         self, made: clustering.Clustering, chunks: Ints, by_model: ModelSummaries
     ) -> list[ClusterDraft]:
@@ -128,7 +142,7 @@ class Organiser:
         total = len(made.centroids) + len(made.group_centroids)
         for level, centroids, cluster_of, near in levels:
             central = [chunks[rows].tolist() for rows in _central(cluster_of, near)]
-            texts = described(self._texts(central), by_model)
+            texts = described(self._texts(central), centroids, self.encoder, by_model)
             for cluster, (label, summary) in enumerate(texts):
                 parent = int(made.group_of[cluster]) if level == LOW else None
                 centroid = centroids[cluster].tobytes()
@@ -139,11 +153,16 @@ class Organiser:
     def _texts(self, clusters: Sequence[Sequence[int]]) -> list[list[CentralText]]:
         wanted = sorted({chunk for own in clusters for chunk in own})
         texts = self.store.chunks.texts(wanted, lost_ok=True)
-        headings = self.store.chunks.headings(wanted)
+        sources = self.store.chunks.sources(wanted)
         cites = self.store.chunks.labels(wanted, *self.store.moment(NOW))
         return [
             [
-                CentralText(cites[chunk], headings.get(chunk, ""), texts[chunk].replace("\x00", ""))
+                CentralText(
+                    cites[chunk],
+                    sources[chunk][2],
+                    texts[chunk].replace("\x00", ""),
+                    sources[chunk][1] == "code",
+                )
                 for chunk in own
                 if chunk in texts and chunk in cites
             ]

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from hades.context.text.layout import indented
+from hades.domain.answer import indented
 from hades.errors import HadesError, NotFound, Unavailable
 from hades.hooks import transcripts
 from hades.hooks.events import HookEvent, takes_context

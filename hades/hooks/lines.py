@@ -35,7 +35,7 @@ TURN_MORE = 0.5
 OUTDATED = -1.75
 """The logit from which a later note makes a line outdated, chosen on the same projects. It is less
 than the logit from which a note is replaced, because a line that is missing costs less."""
-LATER_AT_MOST = 2
+LATER_AT_MOST = 1
 """How many of the nearest later notes a line is compared with."""
 FACT_AT_LEAST = 0.5
 """The least score of a fact."""

@@ -19,7 +19,7 @@ from hades.domain.plain import one_line
 from hades.hooks.events import FILES_AT_MOST, HookEvent
 from hades.language.english.small_talk import is_talk
 from hades.language.redact import redact
-from hades.serve.auth.keys import write_private
+from hades.store.drafts import write_private
 
 SHOWN_AT_MOST = 2_000
 FAILED_AT_MOST = 20

@@ -24,7 +24,7 @@ from socket import create_connection
 from typing import Any, Protocol, TypeVar
 
 from hades import __version__
-from hades.errors import HadesError, InvalidInput, Unavailable
+from hades.errors import HadesError, InvalidInput, Unavailable, lacking
 from hades.ingest.gather import Read
 from hades.ingest.history import batches
 from hades.ingest.readers.text import RAW_BYTES_AT_MOST, one_line
@@ -126,9 +126,7 @@ def load_ray(address: str) -> Any:
     try:
         return import_module("ray")
     except ImportError as error:
-        raise Unavailable(
-            "Ray needs the extra `cluster`: pip install 'hades-memory[cluster]'."
-        ) from error
+        raise lacking("Ray needs", "cluster") from error
 
 
 def join_ray(ray: Any, address: str) -> bool:

@@ -9,9 +9,11 @@ umlaut written out, a slip inside a long word.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+from itertools import combinations, islice
 
+from hades.language.names import name_key
 from hades.language.patterns import lazy_pattern
 
 LETTERS_AT_LEAST = 8
@@ -23,6 +25,14 @@ SLIP_FROM_END_LETTERS = 3
 """The letters at the end in which a difference is not a slip, since endings distinguish names
 (Frederic, Frederick; Alexandra, Alexandria)."""
 
+NEAR_AT_LEAST = 0.4
+"""The share of common trigrams from which another name is offered for an unknown one."""
+SLIP_AT_LEAST = 0.8
+"""The likeness (by difflib) of two words from which one may be a slip of the other: one letter of
+five, two of ten."""
+SLIP_LETTERS_AT_MOST = 200
+"""The letters of both words, beyond which comparing them takes long."""
+NAMED_AT_MOST = 3
 _NUMERAL = lazy_pattern(r"[ivx]{1,5}|[^\W\d]*+\d\w*")
 """A number means that there are several of that name: Philip II is not Philipp II."""
 _OF_IZE = lazy_pattern(r"i[sz](?:e|ed|er|ers|es|ing|ation|ations)$")
@@ -39,6 +49,43 @@ def jaccard(one: str, other: str) -> float:
     """Return the share of all trigrams of two keys that both have."""
     first, second = trigrams(one), trigrams(other)
     return len(first & second) / len(first | second)
+
+
+def spelled_like(name: str, others: Iterable[str]) -> list[str]:
+    """Return the names that share many trigrams with a name, or whose last parts do; nearest
+    first."""
+    near = dict[str, float]()
+    for other in others:
+        ends = (other, other.rpartition("/")[2], other.rpartition(".")[2])
+        near[other] = max(jaccard(name_key(name), name_key(end)) for end in ends)
+    best = sorted((-share, other) for other, share in near.items() if share >= NEAR_AT_LEAST)
+    return [other for _, other in best]
+
+
+def did_you_mean(names: Iterable[str]) -> str:
+    """Return a question that offers names in place of an unknown one; "" without names."""
+    offered = " or ".join(map(repr, islice(names, NAMED_AT_MOST)))
+    return f" Did you mean {offered}?" if offered else ""
+
+
+def is_slip(name: str, other: str) -> bool:
+    """Return whether two names are the same but for a letter or two of one word.
+
+    >>> is_slip("playz", "plays"), is_slip("design/aproach_x", "design/approach_x")
+    (True, True)
+    >>> is_slip("server/db07", "server/db08"), is_slip("approach_x", "approach_y")
+    (False, False)
+    """
+    one, two = (name_key(each).split(" ") for each in (name, other))
+    unlike = [pair for pair in zip(one, two, strict=False) if pair[0] != pair[1]]
+    if len(one) != len(two) or len(unlike) > 1:
+        return False
+    return all(
+        "".join(pair).isalpha()
+        and len("".join(pair)) <= SLIP_LETTERS_AT_MOST
+        and SequenceMatcher(None, *pair).ratio() >= SLIP_AT_LEAST
+        for pair in unlike
+    )
 
 
 def is_comparable(key: str) -> bool:

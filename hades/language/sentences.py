@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import islice, zip_longest
 
@@ -91,6 +92,8 @@ def plain_sentence(text: str) -> str:
 
 
 NOTE_SENTENCES_AT_MOST = 16
+SAID_CHARACTERS = 400
+"""The beginning of a sentence by which it is found in its source."""
 
 
 @lru_cache(maxsize=4_096)
@@ -103,6 +106,25 @@ def note_sentences(text: str) -> tuple[str, ...]:
 def with_heading(heading: str, text: str) -> str:
     """Return a text as models read it: with its heading in front, unless it begins with that."""
     return f"{heading}. {text}" if heading and not text.startswith(heading) else text
+
+
+def place_said(text: str, said: str) -> tuple[int, int]:
+    """Return where the sentences of a text say something, whatever its marks; (0, 0) if nowhere.
+
+    Only the beginning of `said` is compared, and of the text the longest run of the same words.
+
+    >>> place_said("# Tea\\n\\nAnn *likes* tea. Ben does not.", "Ann likes tea.")
+    (7, 23)
+    """
+    own = list(re.finditer(r"\w+", text))
+    told = re.findall(r"\w+", said[:SAID_CHARACTERS].casefold())
+    matcher = SequenceMatcher(None, [word[0].casefold() for word in own], told, autojunk=False)
+    run = matcher.find_longest_match()
+    if run.size < max(1, min(3, len(told))):
+        return 0, 0
+    start, end = own[run.a].start(), own[run.a + run.size - 1].end()
+    around = [(low, high) for low, high in spans(text) if low < end and high > start]
+    return min(start, around[0][0]), max(end, around[-1][1])
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

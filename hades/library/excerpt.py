@@ -33,9 +33,9 @@ from hades.recall.engine import RecallEngine
 from hades.recall.find.finder import Finder, Scope
 from hades.settings import load_settings
 from hades.store.around import Rows
+from hades.store.catalogue import TABLES
 from hades.store.changefeed import Changefeed
 from hades.store.records import Progress
-from hades.store.schema import COLUMNS
 from hades.store.sqlite.opening import open_file
 from hades.store.store import Store
 
@@ -87,7 +87,7 @@ class ExcerptOfLibrary:
         self._terms: dict[int, bytes] = {}
         self._said: dict[int, float] = {}
         self._written = defaultdict[str, set[int]](set)
-        self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in COLUMNS}
+        self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in TABLES}
 
     def __enter__(self) -> ExcerptOfLibrary:
         return self
@@ -108,7 +108,7 @@ class ExcerptOfLibrary:
         for entity, mentions in rows["counts"]:
             if entity in new["entities"]:
                 self.frequency[new["entities"][entity]] += mentions
-        for table in COLUMNS.keys() & rows.keys():
+        for table in TABLES.keys() & rows.keys():
             self._renumber(table, rows[table], new)
         own = new["chunks"]
         self._terms |= {own[chunk]: hashed for chunk, hashed in sent.terms if chunk in own}
@@ -143,7 +143,7 @@ class ExcerptOfLibrary:
 
     def _number(self, table: str, rows: Rows, new: dict[str, dict[int, int]]) -> None:
         """Choose the new numbers of the rows of a table that others refer to."""
-        columns = list(COLUMNS[table])
+        columns = list(TABLES[table].columns)
         at, name = columns.index("id"), _BY_NAME.get(table)
         topic = columns.index("topic") if "topic" in columns else None
         for row in rows[table]:
@@ -159,9 +159,9 @@ class ExcerptOfLibrary:
 
     def _renumber(self, table: str, rows: list[Any], new: dict[str, dict[int, int]]) -> None:
         """Add rows of a table with the new numbers."""
-        change = [self._changer(table, column, new) for column in COLUMNS[table]]
+        change = [self._changer(table, column, new) for column in TABLES[table].columns]
         changed = [at for at, to in enumerate(change) if to is not None]
-        needed = [at for at in changed if list(COLUMNS[table])[at] not in _MAY_BE_MISSING]
+        needed = [at for at in changed if list(TABLES[table].columns)[at] not in _MAY_BE_MISSING]
         written = self._written[table] if table in _SHARED else None
         for row in rows:
             values = list(row)
@@ -199,7 +199,7 @@ class ExcerptOfLibrary:
         does not have the topic: facts about it are about the topic. Any other entity with the key
         of a topic's name becomes its subject.
         """
-        topics, entities = list(COLUMNS["topics"]), list(COLUMNS["entities"])
+        topics, entities = list(TABLES["topics"].columns), list(TABLES["entities"].columns)
         name, subject = topics.index("name"), topics.index("entity")
         of_name = {row[name]: row[0] for row in self._rows["topics"]}
         mentioned = {row[1] for row in self._rows["mentions"]}
@@ -214,7 +214,7 @@ class ExcerptOfLibrary:
             if row[subject] is None and own in mentioned:
                 self._rows["topics"][at] = (*row[:subject], own, *row[subject + 1 :])
         meant = {NodeKind.ENTITY.node(one): NodeKind.TOPIC.node(of) for one, of in told.items()}
-        ends = [list(COLUMNS["edges"]).index(end) for end in ("source", "target")]
+        ends = [list(TABLES["edges"].columns).index(end) for end in ("source", "target")]
         for at, row in enumerate(self._rows["edges"]):
             values = list(row)
             for end in ends:

@@ -46,7 +46,7 @@ NAMED = {
     "working_memory": ("topic",),
     "edges": ("name",),
     "when_changed": ("name",),
-    "related": ("name",),
+    "about": ("name",),
 }
 """Operations about names, and the parameters with them."""
 AT_HOME = {
@@ -55,7 +55,7 @@ AT_HOME = {
     **dict.fromkeys(("entity", "mentions", "add_alias", "set_kind", "rename"), "name"),
     "relate": "source",
     "unrelate": "source",
-    "change_fact": "subject",
+    "change_fact": "source",
 }
 """Operations about one topic or name, and the parameter with it."""
 
@@ -200,6 +200,9 @@ class LibraryView(View):
         raise missing or NotFound(f"There is no topic {name!r} in the library.")
 
     def _merged(self, operation: Operation, given: dict[str, Any]) -> Any:
+        is_latest_first = operation.name == "topics" and given.get("latest")
+        if is_latest_first and given.get("after"):
+            raise InvalidInput("In a library, page through topics by name: leave out `latest`.")
         args, named = operation.arguments(given)
         calls, volumes = self._library._calls, self._library._catalogue.volumes
         until = None if operation.long or operation.writes else time.monotonic() + LATENCY_S
@@ -211,6 +214,8 @@ class LibraryView(View):
             name, error = next(iter((missing or results.missing).items()))
             raise type(error)(f"The volume {name}: {error}" if missing else str(error))
         whole = MERGED[operation.name](list(results.of.values()))
+        if is_latest_first:
+            whole.sort(key=attrgetter("valid_from"), reverse=True)
         limit = given.get("limit")
         return whole[:limit] if isinstance(whole, list) and limit is not None else whole
 

@@ -184,13 +184,13 @@ class BriefReader:
         if then is not None:
             is_same = (then.source, then.relation) == (edge.source, edge.relation)
             text += f"; then {then.target if is_same else statement(then)}"
-        at = edge.valid_to if self._has_ended(edge) else edge.valid_from
+        at = edge.valid_to if edge.has_ended(self._now) else edge.valid_from
         line = BriefLine(edge.cite, at or edge.valid_from, cut_words(text, LINE_TOKENS))
         return line, ("", edge.id)
 
-    def _has_ended(self, edge: Edge) -> bool:
-        valid = from_micros(self.store.moment(self.as_of)[0])
-        return edge.valid_to is not None and edge.valid_to <= valid
+    @property
+    def _now(self) -> datetime:
+        return from_micros(self.store.moment(self.as_of)[0])
 
     # Changes
 
@@ -206,7 +206,7 @@ class BriefReader:
             since = max(last - RECENT_MICROSECONDS, _FIRST)
         by_id = {edge.id: edge for edge in edges}
         dated = [edge for edge in edges if since <= times[edge.id] < self.until]
-        ended = {edge.id: edge for edge in dated if self._has_ended(edge)}
+        ended = {edge.id: edge for edge in dated if edge.has_ended(self._now)}
         parts.ended = [
             self._fact(edge, by_id.get(edge.superseded_by or 0)) for edge in ended.values()
         ]
@@ -226,7 +226,7 @@ class BriefReader:
         """Return a line for each change of a note, and for each topic that was forgotten."""
         by_cite = {(row.topic, row.version): row for row in rows}
         states = [row for row in rows if row.kind == "note"]
-        period = from_micros(since), from_micros(self.store.moment(self.as_of)[0])
+        period = from_micros(since), self._now
         lines, _ = lines_of(
             self.store, self.space, *period, states, (), known=self.as_of.known, lost_ok=True
         )

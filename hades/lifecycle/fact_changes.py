@@ -71,7 +71,7 @@ def change_fact(
     store: Store,
     write: Write,
     space: int,
-    subject: str,
+    source: str,
     relation: str,
     closing: list[Edge],
     *,
@@ -86,20 +86,20 @@ def change_fact(
     A replacement leads to `to`, or to the same target. Its relation is `new_relation`, else the
     inverse of `relation`, else `relation` if `to` is given. Otherwise the edges are only ended.
 
-    With `content`, also write a new state of the subject. If `closing` is empty and `to` is given,
+    With `content`, also write a new state of the source. If `closing` is empty and `to` is given,
     only the new edge is opened.
     """
     state = None
     if content is not None:
-        state, _ = store.topics.add(write, space, subject, Draft(content=content, valid_from=at))
-    source = store.entities.ensure(write, space, subject, "concept")
+        state, _ = store.topics.add(write, space, source, Draft(content=content, valid_from=at))
+    node = store.entities.ensure(write, space, source, "concept")
     # With a new target and no inverse, the relation stays and gets a new value: Alice works_at …
     same = None if to is None else relation
     after_it = new_relation or store.edges.inverses().get(relation, same)
     opened: dict[int, int] = {}
     if not closing and to is not None:
         said = new_relation or relation
-        draft = EdgeDraft(source, said, to, valid_from=at, evidence=evidence)
+        draft = EdgeDraft(node, said, to, valid_from=at, evidence=evidence)
         # No edge of this relation holds, so `exclusive` can only give the new edge an end: the
         # start of a rival that begins later.
         opened[to] = relate(store, write, space, draft, exclusive=said == relation)[0].id
@@ -110,7 +110,7 @@ def change_fact(
         target = to if to is not None else _target(store, space, edge)
         if target not in opened:
             draft = EdgeDraft(
-                source=source,
+                source=node,
                 relation=after_it,
                 target=target,
                 valid_from=at,
@@ -184,7 +184,7 @@ def _settled(
     if exclusive and draft.relation in SYMMETRIC:
         rivals += store.edges.find(space, replace(out, node=draft.target), NOW)
     for rival in rivals:
-        if rival.id in ids or (rival.valid_to is not None and rival.valid_to <= starts):
+        if rival.id in ids or rival.has_ended(starts):
             continue
         if draft.valid_to is not None and draft.valid_to <= rival.valid_from:
             continue

@@ -127,7 +127,7 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
         raise InvalidInput(f"{topic!r} has {most}: too many to promote, split it.")
     node = store.entities.node(space, topic)
     told = store.edges.find(space, EdgeFilter(node=node, any_time=True), NOW)
-    ended = [edge for edge in told if edge.valid_to is not None and edge.valid_to <= now]
+    ended = [edge for edge in told if edge.has_ended(now)]
     edges = [edge for edge in told if _holds(edge, now)]
     names = dict.fromkeys(
         end.name for edge in edges for end in (edge.source, edge.target) if end.name != topic

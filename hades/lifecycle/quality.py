@@ -37,7 +37,7 @@ def quality_report(
     now = store.now()
     moment = from_micros(now)
     told = store.edges.find(space, EdgeFilter(any_time=True, limit=EDGES_AT_MOST), NOW)
-    ended = [edge for edge in told if edge.valid_to is not None and edge.valid_to <= moment]
+    ended = [edge for edge in told if edge.has_ended(moment)]
     over = {edge.id for edge in ended}
     edges = [edge for edge in told if edge.id not in over and edge.valid_from <= moment]
     said = {(edge.source.name, edge.relation) for edge in edges}

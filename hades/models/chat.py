@@ -15,9 +15,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hades.breaker import breaker_of
-from hades.context.tokens import count
 from hades.domain.answer import Usage as Usage
-from hades.errors import Denied, HadesError, InvalidInput, Unavailable
+from hades.errors import Denied, HadesError, InvalidInput, Unavailable, lacking
 from hades.models.event_loop import run_async
 
 if TYPE_CHECKING:
@@ -85,6 +84,13 @@ def totals() -> dict[str, ModelTotals]:
         return dict(_totals)
 
 
+def tokens_of(texts: Sequence[str]) -> list[int]:
+    """Return the number of tokens of each text for the built-in encoder, which is loaded then."""
+    from hades.models.encoder import count_tokens
+
+    return count_tokens(texts)
+
+
 def _count(name: str, **more: Any) -> None:
     with _adding:
         was = _totals.get(name, ModelTotals())
@@ -128,7 +134,7 @@ class ChatModel:
 
     def estimate(self, instructions: str, text: str, *, max_tokens: int) -> Usage:
         """Return the most tokens and cost of a call, if the first model answers without a retry."""
-        prompt = sum(count([instructions, text])) + 2 * MESSAGE_TOKENS
+        prompt = sum(tokens_of([instructions, text])) + 2 * MESSAGE_TOKENS
         return _usage(self._models[0], prompt, max_tokens, 0.0)
 
     def complete(self, instructions: str, text: str, *, max_tokens: int) -> tuple[str, Usage]:
@@ -195,9 +201,7 @@ class _Endpoint:
         try:
             import openai
         except ImportError:
-            raise Unavailable(
-                "Language models need the extra `llm`: pip install 'hades-memory[llm]'."
-            ) from None
+            raise lacking("Language models need", "llm") from None
         client = self._client()
         send: Any = client.chat.completions.create
 
@@ -298,7 +302,7 @@ class _Endpoint:
         prompt = getattr(counted, "prompt_tokens", None)
         completion = getattr(counted, "completion_tokens", None)
         if not isinstance(prompt, int) or not isinstance(completion, int):
-            prompt, completion = sum(count(sent)), count([text])[0]
+            prompt, completion = sum(tokens_of(sent)), tokens_of([text])[0]
         prompt, completion = max(prompt, 0), max(completion, 0)
         usage = _usage(self._setting, prompt, completion, seconds)
         used = {"prompt_tokens": prompt, "completion_tokens": completion}

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from hades.errors import InvalidInput, Unavailable
+from hades.errors import InvalidInput, lacking
 from hades.language.english.entity_kinds import UNKNOWN, entity_kinds
 from hades.language.english.proper_names import extract_names, is_name
 from hades.language.names import name_key
@@ -74,10 +74,7 @@ def _load_spacy() -> Callable[[Sequence[str]], Names]:
     try:
         model = import_module("spacy").load(SPACY_MODEL, exclude=list(_NOT_NEEDED))
     except (ImportError, OSError) as error:
-        raise Unavailable(
-            "The extractor spacy needs the extra `spacy`: pip install 'hades-memory[spacy]', "
-            "or set the extractor to names."
-        ) from error
+        raise lacking("The extractor spacy needs", "spacy") from error
 
     def names(texts: Sequence[str]) -> Names:
         cut = (text[:SPACY_CHARACTERS_AT_MOST] for text in texts)

@@ -28,6 +28,7 @@ from typing import (
     get_type_hints,
 )
 
+from hades.domain.plain import plain_without
 from hades.errors import HadesError, InvalidInput
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -89,6 +90,16 @@ class Parameter:
         return self.kind is inspect.Parameter.VAR_POSITIONAL
 
 
+WHOLE = Parameter(
+    name="whole",
+    type=bool,
+    about=Param("Everything that was found, too, not only the answer.", flag="--whole"),
+    default=False,
+    kind=KEYWORD,
+)
+"""The parameter of operations with a `detail`, for callers from outside."""
+
+
 @dataclass(frozen=True)
 class Operation:
     """One thing that a memory can do, and how callers from outside reach it; a decorator."""
@@ -119,6 +130,9 @@ class Operation:
     """Whether its check raises NotFound if the space was dropped, before the operation runs."""
     job: bool = False
     """Whether a server runs it as a job, which the client follows. Implies `long`."""
+    detail: str = ""
+    """A large field of the result, which callers from outside get only if they ask for the WHOLE.
+    In Python it is always there."""
     function: Callable[..., Any] = lambda: None
 
     def __call__(self, function: Function) -> Function:
@@ -196,7 +210,7 @@ class Operation:
             type_, about, *_ = get_args(hint)
             given = parameter.name, type_, about, parameter.default, parameter.kind
             parameters.append(Parameter(*given))
-        return tuple(parameters)
+        return tuple(parameters + [WHOLE] * bool(self.detail))
 
     def parameter(self, name: str) -> Parameter:
         """Return the parameter of this name."""
@@ -237,9 +251,15 @@ class Operation:
     def _hints(self) -> dict[str, Any]:
         return get_type_hints(self.function, localns=_LATER, include_extras=True)
 
+    def short(self, result: Any, given: Mapping[str, Any]) -> Any:
+        """Return a result for a caller from outside: without its `detail` unless asked for."""
+        left_out = self.detail and not given.get(WHOLE.name)
+        return plain_without(result, self.detail) if left_out else result
+
     def arguments(self, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Return named values as positional and named arguments; a list becomes `*names`."""
-        named, before = dict(given), list[str]()
+        named = {name: value for name, value in given.items() if name != WHOLE.name}
+        before = list[str]()
         for parameter in self.parameters:
             if parameter.is_list:
                 values = named.pop(parameter.name, ())

@@ -304,7 +304,8 @@ class DistilRun:
 def mark_superseded(memory: Memory, topic: str, statement: Distilled) -> None:
     """Record that the statement of a topic supersedes a sentence of a note that somebody wrote."""
     note = statement.replaces.rpartition("@")[0]
-    memory.relate(topic, SUPERSEDES, note, metadata={"said": statement.replaced})
+    said = {"said": statement.replaced}
+    memory.relate(topic, SUPERSEDES, note, metadata=said, create=True)
 
 
 def clean_turns(messages: Sequence[Mapping[str, Any]], now: datetime) -> list[Turn]:

@@ -17,11 +17,14 @@ from hades.domain.rules import (
 )
 from hades.domain.times import NOW, AsOf, from_micros, iso
 from hades.errors import Conflict, InvalidInput, NotFound
+from hades.language.likeness import did_you_mean, is_comparable, is_slip
+from hades.language.names import name_key
 from hades.lifecycle import fact_changes
 from hades.lifecycle.authority import ENDS_OF_EDGE
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
     RELATION,
+    Create,
     DryRun,
     Evidence,
     Exclusive,
@@ -146,14 +149,18 @@ def relate(
     exclusive: Exclusive = False,
     metadata: Metadata = None,
     kind: NewKind = "concept",
+    create: Create = False,
 ) -> Edge:
     """Store a fact: source, relation, target.
 
     It holds from `valid_from` on, by default from now. A name that is neither topic nor entity
     becomes an entity of that `kind`, or of the kind that the relation implies. The weight is 1
     unless given. Storing it again updates weight and evidence and extends its time. An `exclusive`
-    relation has one target at a time: the new fact ends the old one.
+    relation has one target at a time: the new fact ends the old one. An unknown source or relation
+    that is a known one but for a letter raises InvalidInput, unless `create`.
     """
+    if not create:
+        _check_slips(memory, source, relation)
     kinds = [kind, kind]
     if kind == "concept":
         kinds = [implied or kind for implied in RELATION_KINDS.get(relation, (kind, kind))]
@@ -207,7 +214,7 @@ def unrelate(
             ending = _holding(memory, str(source), relation, target)
         for edge in ending:
             when = ends or from_micros(write.at)
-            if edge.valid_to is not None and edge.valid_to <= when and not (ends or mistake):
+            if edge.has_ended(when) and not (ends or mistake):
                 raise Conflict(f"Edge {edge.id} ended already: give `at` to say otherwise.")
             fact_changes.unrelate(store, write, edge, when, mistake=mistake)
         write.subject = store.entities.node(space, ending[0].source.name, NOW)
@@ -217,7 +224,7 @@ def unrelate(
 @operation("POST", "/edges/change", role=Role.WRITER, command="change-fact")
 def change_fact(
     memory: Memory,
-    subject: Source,
+    source: Source,
     relation: Annotated[
         str | None, Param("The relation.", example="rejected_because", rule=RELATION)
     ] = None,
@@ -234,15 +241,17 @@ def change_fact(
     content: OptionalContent = None,
     evidence: Evidence = "",
     at: When = None,
+    create: Create = False,
 ) -> FactChange:
     """End a fact and store the one that replaces it.
 
-    The subject's edges of that relation (to `target`, or all) end. An edge of the inverse
+    The source's edges of that relation (to `target`, or all) end. An edge of the inverse
     relation (`inverses`, or `new_relation`) begins, to `to` or to the old target, and supersedes
     them. A relation without an inverse keeps its name with a new target, and only ends without
     one. If no edge of that relation holds yet, the edge to `to` is stored and nothing is
-    `closed`. `content` becomes the subject's new state. All of it is one write. With `content`
+    `closed`. `content` becomes the source's new state. All of it is one write. With `content`
     alone, without a relation, nothing ends: the fact that the text names is `proposed` for review.
+    An unknown name is refused as by `relate`, unless `create`.
     """
     from hades.lifecycle import review
 
@@ -251,18 +260,20 @@ def change_fact(
     if relation is None:
         if content is None or target or to or new_relation:
             raise InvalidInput("Say which relation changed, or only what happened: `content`.")
-        return _described(memory, subject, content, moment)
+        return _described(memory, source, content, moment)
+    if not create:
+        _check_slips(memory, source, relation, new_relation or relation)
     with memory._write("change_fact") as write:
         when = moment or from_micros(write.at)
         opens = to is not None and target is None
         hint = "" if to else " To open one, give `to`."
-        closing = _holding(memory, subject, relation, target, when, may_lack=opens, hint=hint)
+        closing = _holding(memory, source, relation, target, when, may_lack=opens, hint=hint)
         new_target = None if to is None else store.entities.ensure(write, space, to, "concept")
         change = fact_changes.change_fact(
             store,
             write,
             space,
-            subject,
+            source,
             relation,
             closing,
             at=when,
@@ -273,20 +284,40 @@ def change_fact(
         )
         if change.state is not None:
             review.review(store, write, space, change.state, memory._actor)
-    return replace(change, affected=tuple(review.affected(store, space, subject)))
+    return replace(change, affected=tuple(review.affected(store, space, source)))
 
 
-def _described(memory: Memory, subject: str, content: str, at: datetime | None) -> FactChange:
-    """Store a new state of the subject, and propose to end the fact that its text names."""
+def _check_slips(memory: Memory, source: str, *relations: str) -> None:
+    """Raise InvalidInput if a name is unknown, and a known one but for a letter."""
+    store, space = memory._store, memory._space_id
+    unknown = [("relation", name) for name in relations if store.edges.relation(name) is None]
+    if is_comparable(name_key(source)) and store.entities.node(space, source) is None:
+        unknown.append(("topic or entity", source))
+    for what, name in unknown:
+        known = (
+            store.edges.told_relations(space)
+            if what == "relation"
+            else store.entities.alike(space, name)
+        )
+        near = [other for other in known if is_slip(name, other)]
+        if near:
+            raise InvalidInput(
+                f"There is no {what} {name!r} yet.{did_you_mean(near)} If it is new, add "
+                "`--create` (create=True)."
+            )
+
+
+def _described(memory: Memory, source: str, content: str, at: datetime | None) -> FactChange:
+    """Store a new state of the source, and propose to end the fact that its text names."""
     from hades.lifecycle import review
 
     store, space = memory._store, memory._space_id
-    edge = _meant_edge(memory, subject, content, at)
+    edge = _meant_edge(memory, source, content, at)
     with memory._write("change_fact") as write:
         when = at or from_micros(write.at)
         if edge.valid_from >= when:
             raise InvalidInput(f"{edge} began later than that: give a later time.")
-        state, _ = store.topics.add(write, space, subject, Draft(content=content, valid_from=when))
+        state, _ = store.topics.add(write, space, source, Draft(content=content, valid_from=when))
         names = [edge.source.name, edge.relation, edge.target.name]
         why = f"{state.id} says “{content}”: this may end {edge}"
         if inverse := store.edges.inverses().get(edge.relation):
@@ -305,13 +336,13 @@ def _described(memory: Memory, subject: str, content: str, at: datetime | None) 
         state=state,
         closed=(),
         opened=(),
-        affected=tuple(review.affected(store, space, subject)),
+        affected=tuple(review.affected(store, space, source)),
         proposed=store.proposals.get(space, number),
     )
 
 
-def _meant_edge(memory: Memory, subject: str, text: str, at: datetime | None) -> Edge:
-    """Return the fact of a subject that a text names most of: by its target and its relation.
+def _meant_edge(memory: Memory, source: str, text: str, at: datetime | None) -> Edge:
+    """Return the fact of a source that a text names most of: by its target and its relation.
 
     Raise InvalidInput, with the relations that hold, if two facts are named alike.
     """
@@ -322,14 +353,14 @@ def _meant_edge(memory: Memory, subject: str, text: str, at: datetime | None) ->
         words = name_words(name)
         return sum(is_said(word, parts, said) for word, parts in words.items()) / max(1, len(words))
 
-    held = _holding(memory, subject, None, None, at)
+    held = _holding(memory, source, None, None, at)
     said = set(stems(text))
     named = [share(edge.target.name) + share(edge.relation) for edge in held]
     most = max(named)
     meant = [edge for edge, shares in zip(held, named, strict=True) if shares == most]
     if len(meant) > 1:
         several = ", ".join(f"{edge.relation} ({edge.target})" for edge in meant[:FACTS_NAMED])
-        raise InvalidInput(f"Say which relation of {subject!r} changed: {several}.")
+        raise InvalidInput(f"Say which relation of {source!r} changed: {several}.")
     return meant[0]
 
 

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-from hades.domain.graph import Entity, Mentioned, NodeKind, Related, Resolution, row_of
+from hades.domain.graph import About, Entity, Mentioned, NodeKind, Related, Resolution, row_of
 from hades.domain.rules import clean_name
-from hades.errors import InvalidInput
+from hades.domain.times import from_micros
+from hades.errors import InvalidInput, NotFound
+from hades.language.names import spoken
 from hades.language.words import characters_at
 from hades.operations.declare import Param, Role, operation
-from hades.operations.parameters import DryRun, EntityName, Glob, Most, Name, PageLimit
+from hades.operations.parameters import (
+    PAGE_AT_MOST,
+    DryRun,
+    EntityName,
+    Glob,
+    Most,
+    Name,
+    PageLimit,
+)
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
@@ -40,7 +51,48 @@ def entities(
         return view._store.entities.list(view._space_id, glob, view.as_of, after, limit)
 
 
-@operation("GET", "/entity/{name}", command="entity", timed=True)
+@operation("GET", "/about/{name}", command="about", asks=True)
+def about(view: View, name: Name, limit: Most = 20) -> About:
+    """Show what is known about a name: what it is, its facts, its mentions, and names near it.
+
+    The sentence that says what it is comes from a text of the memory; the reader chooses it. Each
+    list has at most `limit` entries: `edges` and `mentions` have all.
+    """
+    from hades.models.encoder import reader_of
+    from hades.recall.rank.unit_reading import definition
+
+    view._bring_up_to_date(None)
+    store = view._store
+    node = view._meant_node(name)
+    main = store.entities.describe(node).name
+    title = spoken(main.rpartition("/")[2]) if NodeKind.TOPIC.has(node) else main
+    hits = view.search(f"What is {title}?")
+    with store.snapshot():
+        own = _own_entities(view, store.entities.node(view._space_id, title, view.as_of) or node)
+        known_since = store.entities.first_known(node, own, view.as_of)
+        if known_since is None:
+            raise NotFound(f"Nothing was known of {main!r} at this time.")
+        entity = view.entity(title) if own else Entity(title)
+        told = view.edges(main, all=True, limit=PAGE_AT_MOST)
+        mentions = _mentions(view, own, limit)
+        near = store.mentions.together(own, *store.moment(view.as_of), limit)
+    now = from_micros(store.moment(view.as_of)[0])
+    return About(
+        replace(entity, name=main, kind="topic") if NodeKind.TOPIC.has(node) else entity,
+        *definition(
+            reader_of(view._finder.encoder),
+            (title, *entity.aliases, *entity.merged),
+            [hit.chunk for hit in hits],
+        ),
+        known_since,
+        tuple(edge for edge in told if edge.valid_from <= now and not edge.has_ended(now))[:limit],
+        tuple(edge for edge in told[::-1] if edge.has_ended(now))[:limit],
+        tuple(mentions),
+        tuple(Related(*row) for row in near),
+    )
+
+
+@operation("GET", "/entity/{name}", timed=True)
 def entity(view: View, name: EntityName) -> Entity:
     """Show one entity, by any of its names."""
     with view._store.snapshot():
@@ -48,34 +100,12 @@ def entity(view: View, name: EntityName) -> Entity:
         return view._store.entities.get(view._space_id, name, view.as_of)
 
 
-@operation("GET", "/related/{name}", command="related", asks=True)
-def related(view: View, name: Name, limit: Most = 20) -> list[Related]:
-    """List names mentioned with a name, most often first."""
-    view._bring_up_to_date(None)
-    with view._store.snapshot():
-        own, valid, known = _own_entities(view, name)
-        rows = view._store.mentions.together(own, valid, known, limit)
-    return [Related(*row) for row in rows]
-
-
 @operation("GET", "/mentions/{name}", command="mentions", asks=True)
 def mentions(view: View, name: Name, limit: Most = 100) -> list[Mentioned]:
     """List the passages that mention an entity, and where."""
     view._bring_up_to_date(None)
-    store = view._store
-    with store.snapshot():
-        own, valid, known = _own_entities(view, name)
-        rows = store.mentions.find(own, valid, known, limit)
-        chunks = store.chunks.find([chunk for chunk, _ in rows], view.as_of)
-        return [
-            Mentioned(
-                chunk=chunks[chunk].chunk,
-                line=chunks[chunk].line,
-                positions=tuple(characters_at(chunks[chunk].chunk.text, places)),
-            )
-            for chunk, places in rows
-            if chunk in chunks
-        ]
+    with view._store.snapshot():
+        return _mentions(view, _own_entities(view, view._named_node(name)), limit)
 
 
 @operation("POST", "/entities/alias", role=Role.WRITER, command="alias")
@@ -173,6 +203,9 @@ def split(
 def resolve(
     memory: Memory,
     *,
+    repositories: Annotated[
+        bool, Param("Also propose repositories for papers without one.", flag="--repositories")
+    ] = False,
     dry_run: DryRun = False,
     on_progress: Progress | None = None,
 ) -> Resolution:
@@ -180,9 +213,11 @@ def resolve(
 
     Names spelled nearly alike are merged if nothing speaks against it. `split` undoes a merge,
     and such a pair is not merged again. Names near in meaning get an edge `similar_to`; only
-    frequent names and titles are compared. A second run finds nothing to do, and a stopped run
-    continues. A `dry_run` writes nothing.
+    frequent names and titles are compared. With `repositories`, edges `implements` from papers to
+    repositories are proposed, each with its signs, and wait for review. A second run finds nothing
+    to do, and a stopped run continues. A `dry_run` writes nothing.
     """
+    from hades.lifecycle.repositories import propose_repositories
     from hades.lifecycle.resolve import EntityResolver
 
     if not dry_run:
@@ -192,12 +227,33 @@ def resolve(
     resolver = EntityResolver(
         memory._store, memory._space_id, memory._actor, lambda: finder.encoder, report, dry_run
     )
-    return resolver.run()
+    resolved = resolver.run()
+    if repositories:
+        resolved = replace(
+            resolved,
+            proposed=propose_repositories(
+                memory._store, memory._space_id, memory._actor, dry_run=dry_run
+            ),
+        )
+    return resolved
 
 
-def _own_entities(view: View, name: str) -> tuple[list[int], int, int]:
-    """Return the ids of the entities of a name, and the valid and known time of the view."""
+def _own_entities(view: View, node: int) -> list[int]:
+    """Return the ids of the entities that mean the same as a node."""
+    nodes = view._store.entities.same_as(view._space_id, node, view.as_of)
+    return [row_of(other) for other in nodes if NodeKind.ENTITY.has(other)]
+
+
+def _mentions(view: View, own: list[int], limit: int) -> list[Mentioned]:
     store = view._store
-    nodes = store.entities.same_as(view._space_id, view._named_node(name), view.as_of)
-    own = [row_of(node) for node in nodes if NodeKind.ENTITY.has(node)]
-    return own, *store.moment(view.as_of)
+    rows = store.mentions.find(own, *store.moment(view.as_of), limit)
+    chunks = store.chunks.find([chunk for chunk, _ in rows], view.as_of)
+    return [
+        Mentioned(
+            chunk=chunks[chunk].chunk,
+            line=chunks[chunk].line,
+            positions=tuple(characters_at(chunks[chunk].chunk.text, places)),
+        )
+        for chunk, places in rows
+        if chunk in chunks
+    ]

@@ -222,7 +222,7 @@ class _Run:
         changed = self._changed_by(fact)
         if fact.confidence < self.threshold or not self._may_change(state, changed):
             return self._propose("relate", fields, fact, state, changed)
-        self.memory.relate(**fields)
+        self.memory.relate(**fields, create=True)
         self._end(self._ended_by(fact), fact, state, fact.valid_from)
         return "applied"
 

@@ -157,10 +157,11 @@ def subgraph(
 
     At most `limit` nodes, nearest first, with the strongest edges among them, about 4 per node.
     `relation`, `direction` and `least_weight` choose edges as for `neighbours`; then all are drawn.
+    Without names, the most linked ones of the space are drawn, with the passages that join them.
     """
-    if not names:
-        raise InvalidInput("Name at least one topic or entity to draw around.")
     chosen = _choice(relation, direction, least_weight)
+    if chosen is not None and not names:
+        raise InvalidInput("Name at least one topic or entity whose edges are chosen.")
     from hades.recall.paths import edge_walk, neighbourhood
 
     view._bring_up_to_date(None)

@@ -70,7 +70,7 @@ def organise(
     """Organise the passages of a space into clusters.
 
     A cluster of level 1 contains passages that are similar in meaning or share names; a cluster of
-    level 2 contains clusters of level 1. Each has a label and a summary, taken from words and
+    level 2 contains clusters of level 1. Each has a label and a summary, taken from phrases and
     sentences of its texts. With a `model`, the model writes the summary, and sentences that the
     texts do not support are dropped. The previous hierarchy stays readable as of its time, and
     `restore` brings it back. The same passages and seed give the same clusters.
@@ -98,7 +98,14 @@ def organise(
     load_libraries()
     report = on_progress or (lambda _what, _done, _total: None)
     run = making.Organiser(
-        memory._store, memory._space_id, memory._actor, indexes, seed, report, chat
+        memory._store,
+        memory._space_id,
+        memory._actor,
+        indexes,
+        memory._finder.encoder,
+        seed,
+        report,
+        chat,
     )
     planned = run.run(dry_run=dry_run)
     return Organisation(

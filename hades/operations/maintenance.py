@@ -314,6 +314,6 @@ def _import_graph(memory: Memory, graph: node_link.Read) -> dict[str, int]:
                     clean_name(alias, "alias")
                     store.entities.add_alias(write, space, name, alias)
         for edge in graph.edges:
-            memory.relate(**edge)
+            memory.relate(**edge, create=True)
     counts = {"topics": len(graph.texts), "entities": len(graph.aliases)}
     return counts | {"edges": len(graph.edges)}

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Annotated, Any
 
 from hades.domain.rules import (
-    clean_content,
     clean_direction,
     clean_kind,
     clean_name,
+    clean_note,
     clean_number,
 )
 from hades.domain.times import TIMES_MEANT, TimeLike
@@ -104,7 +104,7 @@ OptionalContent = Annotated[
         "The new text of the topic.",
         flag="--content",
         characters=CONTENT_CHARACTERS_AT_MOST,
-        rule=clean_content,
+        rule=clean_note,
     ),
 ]
 Tags = Annotated[
@@ -137,6 +137,7 @@ ExpectVersion = Annotated[
 Exclusive = Annotated[
     bool, Param("Allow one target at a time: the new fact ends the old one.", flag="--exclusive")
 ]
+Create = Annotated[bool, Param("Take names as new that resemble known ones.", flag="--create")]
 NewKind = Annotated[
     str,
     Param(

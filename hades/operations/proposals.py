@@ -67,7 +67,7 @@ _METHODS = {
     "kind": ("set_kind", "name"),
     "name": ("rename", "name"),
 }
-"""For each kind of proposal, the method that applies it, and the method's name for the subject."""
+"""For each kind of proposal, the method that applies it, and the method's word for the name."""
 
 
 class _Undone(Exception):
@@ -126,7 +126,7 @@ def proposals(
 @operation("POST", "/proposals", role=Role.WRITER, command="propose", creates=True)
 def propose(
     memory: Memory,
-    subject: Annotated[str, Param("The topic or entity it is about.", example="design/approach_x")],
+    name: Annotated[str, Param("The topic or entity it is about.", example="design/approach_x")],
     relation: Annotated[
         str | None, Param("The relation, for an edge.", example="depends_on")
     ] = None,
@@ -167,7 +167,7 @@ def propose(
 ) -> Proposal:
     """Propose a change; below the threshold it waits.
 
-    `relation` and `target` propose an edge (`relate`), `content` a state of the topic `subject`
+    `relation` and `target` propose an edge (`relate`), `content` a state of the topic `name`
     (`remember`), `alias` another name of the entity, `new_name` its main name, `kind` alone the
     kind of thing it is. A change that cannot be written is refused at once. If the same change
     waits already, that proposal is returned. An approved change holds from the approval on, or
@@ -200,7 +200,7 @@ def propose(
     }
     said = {name: value for name, value in given.items() if value is not None}
     what = _kind_of(said)
-    fields = {_METHODS[what][1]: subject, **said}
+    fields = {_METHODS[what][1]: name, **said}
     known = memory._store.proposals
     space = memory._space_id
     with memory.batch():
@@ -287,6 +287,17 @@ def reject(
         return _decided(memory, proposal, "reject", "rejected", why)
 
 
+@operation("POST", "/proposals/{proposal}/reopen", role=Role.ADMIN, command="review reopen")
+def reopen(memory: Memory, proposal: ProposalNumber) -> Proposal:
+    """Let a change wait again that was approved or rejected.
+
+    Nothing else is undone: what approving it wrote stays.
+    """
+    with memory.batch():
+        _waiting(memory, proposal, "applied", "rejected")
+        return _decided(memory, proposal, "reopen", "waiting", "")
+
+
 def _joint(confidences: list[float]) -> float:
     """Return the probability that at least one of several independent authors is right."""
     return round(1 - prod(1 - confidence for confidence in confidences), CONFIDENCE_DECIMALS)
@@ -347,15 +358,19 @@ def _waiting(memory: Memory, proposal: int, *statuses: str) -> Proposal:
 
 def _decided(memory: Memory, proposal: int, action: str, status: str, why: str) -> Proposal:
     known = memory._store.proposals
+    by = None if status == "waiting" else memory._actor
     with memory._write(action) as write:
-        known.decide(write, proposal, status, memory._actor, why)
+        known.decide(write, proposal, status, by, why)
     return known.get(memory._space_id, proposal)
 
 
 def apply_change(memory: Memory, kind: str, fields: Mapping[str, Any], sure: float) -> None:
     """Apply a proposed change of a `kind` of `_METHODS`. A note gets the confidence `sure`."""
-    more = {"confidence": sure} if kind == "remember" else {}
-    getattr(memory, _METHODS[kind][0])(**fields, **more)
+    more: dict[str, dict[str, Any]] = {
+        "remember": {"confidence": sure},
+        "relate": {"create": True},
+    }
+    getattr(memory, _METHODS[kind][0])(**fields, **more.get(kind, {}))
 
 
 def _fixed(memory: Memory, time: TimeLike | None) -> str | None:

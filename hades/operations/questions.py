@@ -167,7 +167,7 @@ def _recalled(
     return replace(answered, id=logged) if logged else answered
 
 
-@operation("POST", "/ask", asks=True)
+@operation("POST", "/ask", asks=True, detail="recall")
 def ask(
     view: View,
     question: Question,
@@ -227,6 +227,28 @@ def extracted(view: View, recalled: Recall) -> Answer:
         for diagnostic in recalled.reasons
     )
     return answer(recalled, None if no_encoder else view._finder.encoder)
+
+
+@operation("GET", "/sample-questions", asks=True)
+def sample_questions(view: View, limit: Limit = 4) -> list[str]:
+    """List questions that this memory answers, made of its latest texts and facts.
+
+    Each was asked: its answer is sure and cites what the question was made of. The query log and
+    the uses of states do not count that. The list is made again after a write.
+    """
+    from hades.recall.samples import samples
+
+    engine, scope = view._engine, view._scope()
+    view._bring_up_to_date(None)
+    how: dict[str, Any] = {"budget": None, "mode": None, "plan": None, "on_progress": None}
+    key = (view._store.changefeed.revision(), scope, limit)
+    if engine.samples[0] != key:
+
+        def ask(question: str) -> Answer:
+            return extracted(view, engine.recall(scope, question, quotes=True, **how))
+
+        engine.samples = key, samples(view._store, scope.space, scope.as_of, ask, limit)
+    return list(engine.samples[1])
 
 
 @operation("POST", "/rank", asks=True)

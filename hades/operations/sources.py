@@ -154,6 +154,7 @@ def import_triples(
             valid_from=fact.valid_from,
             valid_to=fact.valid_to,
             metadata={"source": fact.source} if fact.source else None,
+            create=True,
         )
         is_news = memory.change > before
         if is_news and fact.source:

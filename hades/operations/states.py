@@ -10,6 +10,7 @@ from hades.domain.rules import (
     clean_content,
     clean_metadata,
     clean_name,
+    clean_note,
     clean_share,
     clean_tags,
 )
@@ -140,11 +141,17 @@ def topics(
         str | None, Param("Only names after this one.", flag="--after", rule=PATTERN)
     ] = None,
     limit: PageLimit = None,
+    latest: Annotated[
+        bool, Param("The latest first, instead of by name.", flag="--latest")
+    ] = False,
+    preview: Annotated[
+        bool, Param("Also return the beginning of each text.", flag="--preview")
+    ] = False,
 ) -> list[Topic]:
-    """List topics, sorted by name.
+    """List topics, sorted by name, or with `latest` by the time of their state.
 
     `glob` (such as `design/*`), `tag` and `kind` choose topics; `since` and `until` bound the time
-    from which the state is true; `after` and `limit` page through a long list.
+    from which the state is true; `after` (the last name seen) and `limit` page through a long list.
     """
     wanted = TopicFilter(
         glob=glob,
@@ -154,6 +161,8 @@ def topics(
         until=view._time(until),
         after=after,
         limit=limit,
+        latest=latest,
+        preview=preview,
     )
     return view._store.topics.list(view._space_id, wanted, view.as_of)
 
@@ -211,7 +220,7 @@ def remember(
     that your current notes already say and output of HADES are Refused and listed for review.
     """
     draft = Draft(
-        content=clean_content(content),
+        content=(clean_content if kind == "document" else clean_note)(content),
         tags=clean_tags(tags),
         metadata=clean_metadata(metadata),
         confidence=clean_share(confidence, "confidence"),

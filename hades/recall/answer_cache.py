@@ -24,7 +24,7 @@ from hades.domain.answer import Recall, StageReport
 from hades.domain.graph import Reason
 from hades.domain.plain import plain
 from hades.domain.rebuild import rebuild
-from hades.errors import HadesError
+from hades.errors import HadesError, install_command
 from hades.settings import load_settings
 from hades.store.byte_cache import ByteCache
 from hades.store.records import ANSWERS_SECRET
@@ -200,7 +200,7 @@ def _opened(url: str, secret: str) -> SharedAnswers | None:
         return SharedAnswers(url, secret)
     except (ImportError, ValueError) as error:
         _log.warning(
-            "redis_url cannot be used (%s): install the extra `redis`, or correct it", error
+            "redis_url cannot be used (%s): correct it, or %s", error, install_command("cluster")
         )
         return None
 

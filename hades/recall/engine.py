@@ -83,6 +83,8 @@ class RecallEngine:
         shared = open_shared(settings.redis_url, store)
         self.answers = AnswerCache(store, settings.answer_cache_mb << 20, shared)
         self.bridges = BridgeCache(store)
+        self.samples: tuple[Any, list[str]] = None, []
+        """The last sample questions, and what they were made for."""
 
     def recall(
         self,

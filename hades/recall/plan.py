@@ -23,6 +23,7 @@ from hades.domain.answer import Diagnostic
 from hades.domain.graph import Reason
 from hades.domain.question import Intent, Mode, Question, Wants
 from hades.errors import InvalidInput
+from hades.language.likeness import did_you_mean, spelled_like
 
 RetrieverName = Literal["meaning", "words", "names"]
 RETRIEVERS: tuple[RetrieverName, ...] = ("meaning", "words", "names")
@@ -41,6 +42,8 @@ HARD_CAPS = {
 caller's plan and budget raise them; other modes and kinds of questions may. The answer says so. The
 caps of seeds (8), neighbours (3) and the beam (16) cannot be raised."""
 TOKENS_AT_MOST = 200_000
+NAME_CHARACTERS_AT_MOST = 100
+"""How much of an unknown key is compared with the others."""
 LATENCY_MS_AT_MOST = 600_000
 PASSAGES_AT_MOST = 400
 TOKENS_A_PASSAGE, TOKENS_A_FACT = 250, 1_000
@@ -284,7 +287,10 @@ def _clamp(data: dict[str, Any], problem: dict[str, Any], diagnostics: list[Diag
     where = [str(part) for part in problem["loc"]]
     name = ".".join(where)
     if problem["type"] == "extra_forbidden":
-        raise InvalidInput(f"There is no plan key {name!r}.")
+        plan = Plan().model_dump().items()
+        inner = [f"{part}.{key}" for part, its in plan if isinstance(its, dict) for key in its]
+        near = spelled_like(name[:NAME_CHARACTERS_AT_MOST], [*Plan.model_fields, *inner])
+        raise InvalidInput(f"There is no plan key {name!r}.{did_you_mean(near)}")
     bound = _BOUNDS.get(problem["type"])
     if bound is None or not isinstance(problem["loc"][-1], str):  # one of several values
         raise InvalidInput(f"The plan's {name} cannot be used: {problem['msg']}.")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hades.errors import Conflict, InvalidInput, Unavailable
-from hades.serve.auth.keys import write_private
+from hades.store.drafts import write_private
 
 Client = TypeVar("Client")
 

@@ -19,10 +19,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -52,7 +51,9 @@ from hades.serve.telemetry.metrics import ScheduleMetrics
 from hades.serve.telemetry.traces import open_traces
 from hades.serve.uploads import Uploads
 from hades.store.opening import files_of
-from hades.ui.calls import Calls
+
+if TYPE_CHECKING:
+    from hades.ui.app import Explorer
 
 HOST = "127.0.0.1"
 PORT = 8674
@@ -88,8 +89,8 @@ class Options:
     trace_contents: bool = False
     every_hours: Mapping[str, float | None] = field(default_factory=dict)
     """How often the tasks of `hades.serve.schedule` run; None: only when a caller asks."""
-    pages: bool = True
-    """Whether TCP also has the pages of the explorer, if the extra `web` is installed."""
+    pages: Callable[..., Explorer] | None = None
+    """Makes the pages of the explorer, which TCP has too; None: no pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,13 +216,9 @@ def _server(
     observe = telemetry.metrics.observe_call
     jobs, uploads = Jobs(executor), Uploads(executor.uploads)
     links, explorer = StartLinks(files_of(options.memory)), None
-    if options.pages and urls and find_spec("nicegui") is not None:
-        from hades.ui.app import Explorer  # it loads NiceGUI
-
-        calls = Calls(
-            executor, BrowserSessions(keys), audit, jobs, uploads, telemetry.metrics, keys
-        )
-        explorer = Explorer(calls, keys, links)
+    if options.pages and urls:
+        parts = (executor, BrowserSessions(keys), audit, jobs, uploads, telemetry.metrics, keys)
+        explorer = options.pages(parts, links)
     app = build(
         executor,
         telemetry=telemetry,
@@ -256,6 +253,9 @@ def _server(
             )
         )
         in_background = partial(_in_background, opened, options.grace_s)
+        left = threading.Event()
+        in_background(partial(keys.flush_until, left), "hades-keys")
+        opened.callback(left.set)
         in_background(lambda: _warm(executor, readiness), "hades-warm")
         if schedule.tasks:
             in_background(schedule.run, "hades-schedule")

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hades.domain.graph import NodeKind, row_of
+from hades.store.catalogue import TABLES
 from hades.store.excerpt import COUNTED_AT_MOST, EDGES_AT_MOST
-from hades.store.schema import COLUMNS
 from hades.store.store import Store
 
 Rows = dict[str, list[tuple[Any, ...]]]
-"""By table: whole rows, with values in the order of COLUMNS. `counts` has (entity, mentions)."""
+"""By table: whole rows, in the order of the columns. `counts` has (entity, mentions)."""
 
 _OF_TOPICS = ("states", "heads", "sources")
 _OF_CHUNKS = ("placements", "presences", "mentions", "derived_edges")
@@ -78,16 +78,16 @@ def _rows_of_chunks(store: Store, chunks: Sequence[int]) -> Rows:
 
 def _with_text(store: Store, row: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a row of `states` with its text, which may be in the archive."""
-    record = dict(zip(COLUMNS["states"], row, strict=True))
+    record = dict(zip(TABLES["states"].columns, row, strict=True))
     store.topics.archive.fill(record)
     return tuple(record.values())
 
 
 def _select(store: Store, table: str, where: str, *values: Any) -> list[tuple[Any, ...]]:
-    columns = ", ".join(f'"{name}"' for name in COLUMNS[table])
+    columns = ", ".join(f'"{name}"' for name in TABLES[table].columns)
     return store.database.rows(f"SELECT {columns} FROM {table} WHERE {where}", *values)
 
 
 def _column(rows: Rows, table: str, column: str) -> list[Any]:
-    at = list(COLUMNS[table]).index(column)
+    at = list(TABLES[table].columns).index(column)
     return [row[at] for row in rows[table]]

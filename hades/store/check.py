@@ -7,9 +7,13 @@ the problem names what the user can do instead.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
 
 from hades.domain.times import DAY_MICROSECONDS, NOW, from_micros
 from hades.errors import Corrupt
+from hades.store.catalogue import TABLES
 from hades.store.database import SET_THE_CLOCK, Database, jump
 from hades.store.drafts import leftovers
 from hades.store.owed import ARCHIVE, INDEXES, LEFTOVERS, LOG, REWRITE, owed
@@ -47,56 +51,15 @@ _EDGE_FAULTS = {
 }
 """Faults of edges that only the user can correct, with the statement that finds them."""
 
-_SPACE_GONE = "NOT EXISTS (SELECT 1 FROM spaces s WHERE s.id = p.space)"
-_STRAY = (
-    (
-        "merge",
-        "it merges an entity that is gone",
-        "merges AS m",
-        "NOT EXISTS (SELECT 1 FROM entities WHERE id = m.entity) "
-        "OR NOT EXISTS (SELECT 1 FROM entities WHERE id = m.target)",
-    ),
-    (
-        "proposal",
-        "the change that it proposes cannot be read",
-        "proposals AS p",
-        "p.kind NOT IN ('relate', 'unrelate', 'remember', 'alias', 'kind')",
-    ),
-    (
-        "proposal",
-        "it neither waits nor was decided",
-        "proposals AS p",
-        "p.status NOT IN ('waiting', 'applied', 'rejected', 'refused') "
-        "OR (p.status = 'waiting') != (p.decided_at IS NULL)",
-    ),
-    ("proposal", "its space is gone", "proposals AS p", _SPACE_GONE),
-    (
-        "membership",
-        "its chunk or its cluster is gone",
-        "memberships AS m",
-        "NOT EXISTS (SELECT 1 FROM chunks WHERE id = m.chunk) "
-        "OR NOT EXISTS (SELECT 1 FROM clusters WHERE id = m.cluster)",
-    ),
-    (
-        "bridge",
-        "its cluster is gone",
-        "bridges AS b",
-        "NOT EXISTS (SELECT 1 FROM clusters WHERE id = b.cluster)",
-    ),
-    (
-        "cluster",
-        "its hierarchy is gone",
-        "clusters AS k",
-        "NOT EXISTS (SELECT 1 FROM hierarchies WHERE id = k.hierarchy)",
-    ),
-    ("hierarchy", "its space is gone", "hierarchies AS p", _SPACE_GONE),
-    ("space", "an answer is kept for it though it is gone", "idempotency AS p", _SPACE_GONE),
-)
-"""Rows without meaning, which `--repair` deletes: kind, fault, table, condition."""
-
-_SUPERSEDED_BY_NOTHING = (
-    "superseded_by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM edges o WHERE o.id = e.superseded_by)"
-)
+_WRONG_PROPOSALS = {
+    "the change that it proposes cannot be read": "kind NOT IN "
+    "('relate', 'unrelate', 'remember', 'alias', 'kind')",
+    "it neither waits nor was decided": "status NOT IN "
+    "('waiting', 'applied', 'rejected', 'refused') OR (status = 'waiting') != (decided_at IS NULL)",
+}
+"""Proposals without meaning, which `--repair` deletes: the condition by fault."""
+_KEPT = ("changes", "topics", "states", "entities", "names", "edges")
+"""Tables whose rows are not deleted because a row is missing: only a backup brings it back."""
 
 
 def find_problems(
@@ -108,7 +71,44 @@ def find_problems(
         *_stray_pointers(database),
         *_stray_heads(database, topics),
         *faulty_records(database),
+        *(
+            Problem(
+                f"its {column} is gone",
+                f"{table} {row}",
+                _RESTORE if _is_kept(table, column) else _REPAIR,
+            )
+            for table, column, row in orphans(database)
+            if table != "heads"  # _stray_heads
+        ),
     ]
+
+
+def orphans(
+    database: Database, beyond: Mapping[str, int] = MappingProxyType({})
+) -> Iterator[tuple[str, str, Any]]:
+    """Yield (table, column, key) of rows that refer to a row that is gone.
+
+    `beyond` has a number for each table; references to rows up to it are not looked at.
+    """
+    for table, column, condition in _orphaned():
+        key = TABLES[table].key[0]
+        target = TABLES[table].columns[column].target
+        sql = f'SELECT DISTINCT "{key}" FROM {table} AS x WHERE "{column}" > ? AND {condition}'
+        for row in database.column(sql, beyond.get(target, 0)):
+            yield table, column, row
+
+
+def _orphaned() -> Iterator[tuple[str, str, str]]:
+    """Yield (table, column, SQL condition) for every column that refers to a row."""
+    for table, about in TABLES.items():
+        for name, column in about.having("owner", "link").items():
+            gone = f'SELECT 1 FROM {column.target} AS o WHERE o.id = x."{name}"'
+            yield table, name, f'x."{name}" IS NOT NULL AND NOT EXISTS ({gone})'
+
+
+def _is_kept(table: str, column: str) -> bool:
+    """Return whether a row stays although its owner is gone."""
+    return table in _KEPT and column in TABLES[table].having("owner")
 
 
 def find_left(database: Database) -> list[Problem]:
@@ -137,10 +137,7 @@ def _owed_in_words(what: str) -> str:
 
 
 def faulty_records(database: Database) -> list[Problem]:
-    """Return a problem for each faulty edge, merge, proposal or stored answer.
-
-    It refers to something missing, is inconsistent or cannot be read.
-    """
+    """Return a problem for each edge or proposal that is inconsistent or cannot be read."""
     return [
         *(
             Problem(what, f"edge {edge}", f"`hades unrelate {edge} --mistake`")
@@ -148,20 +145,21 @@ def faulty_records(database: Database) -> list[Problem]:
             for (edge,) in database.rows(sql)
         ),
         *(
-            Problem("it is superseded by an edge that does not exist", f"edge {edge}", _REPAIR)
-            for (edge,) in database.rows(f"SELECT id FROM edges e WHERE {_SUPERSEDED_BY_NOTHING}")
+            Problem(what, f"proposal {number}", _REPAIR)
+            for what, number in _wrong_proposals(database)
         ),
+    ]
+
+
+def _wrong_proposals(database: Database) -> list[tuple[str, int]]:
+    """Return (fault, number) of each proposal without meaning."""
+    return [
         *(
-            Problem("the change that it proposes cannot be read", f"proposal {number}", _REPAIR)
-            for number in _unreadable_proposals(database)
+            (what, number)
+            for what, where in _WRONG_PROPOSALS.items()
+            for number in database.column(f"SELECT id FROM proposals WHERE {where}")
         ),
-        *(
-            Problem(what, f"{kind} {number}", _REPAIR)
-            for kind, what, table, where in _STRAY
-            for (number,) in database.rows(
-                f"SELECT DISTINCT {'space' if kind == 'space' else 'id'} FROM {table} WHERE {where}"
-            )
-        ),
+        *(("its fields cannot be read", number) for number in _unreadable_proposals(database)),
     ]
 
 
@@ -209,10 +207,13 @@ def repair(database: Database, topics: Topics) -> None:
     _accept_clock(database)
     repair_pointers(database)
     repair_heads(database, topics)
-    for _, _, table, where in _STRAY:
-        database.run(f"DELETE FROM {table} WHERE {where}")
-    database.run("DELETE FROM proposals WHERE id = ANY(?)", _unreadable_proposals(database))
-    database.run(f"UPDATE edges AS e SET superseded_by = NULL WHERE {_SUPERSEDED_BY_NOTHING}")
+    for table, column, condition in _orphaned():
+        if column in TABLES[table].having("link"):
+            database.run(f"UPDATE {table} AS x SET {column} = NULL WHERE {condition}")
+        elif not _is_kept(table, column):
+            database.run(f"DELETE FROM {table} AS x WHERE {condition}")
+    wrong = [number for _, number in _wrong_proposals(database)]
+    database.run("DELETE FROM proposals WHERE id = ANY(?)", wrong)
 
 
 def repair_pointers(database: Database) -> None:

@@ -18,12 +18,12 @@ from typing import Any
 from hades.domain.times import Clock, system_clock
 from hades.errors import Conflict, Corrupt, InvalidInput, Unavailable
 from hades.store.archive import OWN_FACTS, Archive
+from hades.store.catalogue import COUNTED, TABLES
 from hades.store.database import NO_LIMIT, Database
 from hades.store.opening import UNFINISHED, open_database
 from hades.store.records import ANSWERS_SECRET, Progress
-from hades.store.schema import COLUMNS, COUNTED
 
-_TABLES = [table for table in COLUMNS if table not in ("migrations", "owed", "archived")]
+_TABLES = [table for table in TABLES if table not in ("migrations", "owed", "archived")]
 """The tables to copy. Migrations and `owed` belong to each place. Archived texts are copied into
 the rows of `states`, so `archived` stays empty."""
 _ITS_OWN = ("generation", "schema", UNFINISHED, ANSWERS_SECRET, *OWN_FACTS)
@@ -133,12 +133,13 @@ def _digest(database: Database, tell: _Tell) -> bytes:
 def _rows(database: Database, there: dict[str, int]) -> Iterator[tuple[str, list[Any], int]]:
     """Yield (table, rows, count so far), skipping the first `there` rows of each table.
 
-    Rows come in the order of their keys: a key is at most the first three columns of a table.
+    Rows come in the order of their keys.
     """
     done, archive = 0, Archive(database)
     for table in _TABLES:
-        columns = [f'"{name}"' for name in COLUMNS[table]]
-        sql = f"SELECT {', '.join(columns)} {_from(table)} ORDER BY {', '.join(columns[:3])} "
+        columns = ", ".join(f'"{name}"' for name in TABLES[table].columns)
+        key = ", ".join(f'"{name}"' for name in TABLES[table].key)
+        sql = f"SELECT {columns} {_from(table)} ORDER BY {key} "
         skipped = there.get(table, 0)
         done += skipped
         for rows in database.batches(_AT_ONCE, sql + "LIMIT ? OFFSET ?", NO_LIMIT, skipped):
@@ -149,7 +150,7 @@ def _rows(database: Database, there: dict[str, int]) -> Iterator[tuple[str, list
 
 
 def _filled(archive: Archive, row: tuple[Any, ...]) -> tuple[Any, ...]:
-    record = dict(zip(COLUMNS["states"], row, strict=True))
+    record = dict(zip(TABLES["states"].columns, row, strict=True))
     archive.fill(record)
     return tuple(record.values())
 

@@ -22,8 +22,8 @@ from typing import Any, TypeVar
 
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, AsOf, Clock, from_micros, to_micros
 from hades.errors import Corrupt, Denied, InvalidInput, Unavailable
+from hades.store.catalogue import TABLES
 from hades.store.records import EMBEDDED, Problem, Write
-from hades.store.schema import COLUMNS
 
 Made = TypeVar("Made")
 _LAST_CHANGE = "SELECT number, at FROM changes ORDER BY number DESC LIMIT 1"
@@ -314,8 +314,8 @@ class Database(ABC):
             pass
 
     def load(self, table: str, rows: list[tuple[Any, ...]]) -> None:
-        """Insert many whole rows, with values in the order of COLUMNS."""
-        self.run_many(inserting(table, tuple(COLUMNS[table])), rows)
+        """Insert many whole rows, with values in the order of the columns."""
+        self.run_many(inserting(table, tuple(TABLES[table].columns)), rows)
 
     def upsert(self, table: str, keys: tuple[str, ...], **values: Any) -> None:
         """Insert a row, or update the row that has the same keys."""

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from hades.errors import Unavailable
+
 _FOLDER = re.compile(r"\..+\.[0-9a-f]{12}\.draft")
 
 
@@ -105,3 +107,17 @@ def remove_path(path: Path) -> None:
     else:
         with suppress(OSError):
             path.unlink()
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a private file atomically: a crash leaves the old content or the new one."""
+    try:
+        with draft_of(path) as draft:
+            with open(draft, "xb", opener=private_opener) as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be written ({error.strerror}): check it.") from error

@@ -9,126 +9,23 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from hades.domain.feedback import ACTOR_DAYS_AT_MOST, read_judgement
 from hades.domain.graph import NodeKind
-from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_share, clean_tags
+from hades.domain.rules import clean_content, clean_name
 from hades.domain.times import DAY_MICROSECONDS, from_micros, iso, to_micros
-from hades.domain.weights import read_weighting
 from hades.errors import Conflict, Corrupt, InvalidInput
 from hades.store import check
 from hades.store.archive import OWN_FACTS
+from hades.store.catalogue import COUNTED, NODE_TABLES, TABLES, Column, Range
 from hades.store.chunks import encoder_id
 from hades.store.database import Database, Glob, intact
 from hades.store.delta import checked, digest_of, pack, unpacked
-from hades.store.hierarchies import checked_details
 from hades.store.records import EMBEDDED, SECRET, Phase, Write
-from hades.store.schema import COLUMNS, COUNTED, RANGES, REFERENCES, Range
 from hades.store.topics import Topics
 
-
-def _all_of(table: str, alias: str = "x") -> str:
-    """Return the columns of a table, in order, as SQL."""
-    return ", ".join(f'{alias}."{name}"' for name in COLUMNS[table])
-
-
-def _in_order(table: str, *by: str) -> str:
-    return f"SELECT {_all_of(table)} FROM {table} x ORDER BY {', '.join(by)}"
-
-
-def _by_actor(table: str, *by: str) -> str:
-    return (
-        f"SELECT {_all_of(table)}, a.name AS actor_name FROM {table} x "
-        f"JOIN actors a ON a.id = x.actor ORDER BY {', '.join(by)}"
-    )
-
-
-_TABLES = {
-    "spaces": _in_order("spaces", "id"),
-    "changes": "SELECT c.number, c.at, a.name AS actor, c.action, c.space, c.subject "
-    "FROM changes c JOIN actors a ON a.id = c.actor ORDER BY c.number",
-    "inverses": _in_order("inverses", "relation"),
-    "meta": f"SELECT key, value FROM meta WHERE key NOT IN {('generation', 'schema', *OWN_FACTS)} "
-    f"AND substr(key, 1, {len(EMBEDDED)}) <> '{EMBEDDED}' "
-    f"AND substr(key, 1, {len(SECRET)}) <> '{SECRET}' ORDER BY key",
-    "entities": _in_order("entities", "id"),
-    "names": _in_order("names", "id"),
-    "topics": "SELECT id, space, name, entity, kind, title FROM topics ORDER BY id",
-    "sources": _in_order("sources", "topic"),
-    "states": _in_order("states", "topic", "version"),
-    "pending": _in_order("pending", "state"),
-    "uses": _by_actor("uses", "x.state", "a.name"),
-    "usefulness": _by_actor("usefulness", "x.state", "a.name"),
-    "originals": _in_order("originals", "summary", "state"),
-    "chunks": _in_order("chunks", "id"),
-    "placements": _in_order("placements", "state", "ordinal"),
-    "presences": _in_order("presences", "id"),
-    "mentions": _in_order("mentions", "chunk", "entity"),
-    "derived_edges": f"SELECT {_all_of('derived_edges', 'l')}, r.name AS relation_name "
-    "FROM derived_edges l "
-    "JOIN relations r ON r.id = l.relation ORDER BY l.id",
-    "matched": _in_order("matched", "space"),
-    "merges": _in_order("merges", "id"),
-    "edges": f"SELECT {_all_of('edges', 'e')}, r.name AS relation_name FROM edges e "
-    "JOIN relations r ON r.id = e.relation ORDER BY e.row",
-    "embeddings": "SELECT v.node, e.name AS encoder, e.dims, v.change, v.vector "
-    "FROM embeddings v JOIN encoders e ON e.id = v.encoder ORDER BY v.node, e.name",
-    "hierarchies": _in_order("hierarchies", "id"),
-    "clusters": _in_order("clusters", "id"),
-    "memberships": _in_order("memberships", "id"),
-    "bridges": _in_order("bridges", "id"),
-    "purged": _in_order("purged", "change", "node"),
-    "proposals": f"SELECT {_all_of('proposals', 'p')}, a.name AS actor_name, "
-    "d.name AS decider_name FROM proposals p "
-    "JOIN actors a ON a.id = p.actor LEFT JOIN actors d ON d.id = p.decided_by ORDER BY p.id",
-    "idempotency": _by_actor("idempotency", "x.space", "a.name", "x.key_digest"),
-    "query_logs": _in_order("query_logs", "id"),
-    "weight_snapshots": _in_order("weight_snapshots", "id"),
-    "feedback": _by_actor("feedback", "x.id"),
-}
-_KNOWN_TIMES = frozenset(
-    ("recorded_at", "retired_at", "at", "decided_at", "created_at", "last_used", "adopted_at")
-)
-_TIMES = _KNOWN_TIMES | {"valid_from", "valid_to"}
-_BLOBS = frozenset(
-    (
-        *("vector", "digest", "outline", "fingerprint", "positions", "key_digest"),
-        *("request_digest", "centroid"),
-    )
-)
-_OF_FOUR_BYTES = frozenset(("positions", "centroid"))
-"""Columns of numbers of four bytes each."""
-_NODES = frozenset(("source", "target", "node", "subject"))
-_KINDS = dict(zip(NodeKind, ("topics", "entities", "chunks", "edges"), strict=True))
-_BY_NAME = {"relation": "relation_name", "actor": "actor_name", "decided_by": "decider_name"}
-"""Columns that are numbers in the tables, and the column of the query with the name."""
-_REFERENCES = {
-    "topic": "topics",
-    "entity": "entities",
-    "state": "states",
-    "summary": "states",
-    "chunk": "chunks",
-    "superseded_by": "edges",
-    "hierarchy": "hierarchies",
-    "cluster": "clusters",
-    "parent": "clusters",
-    "snapshot": "weight_snapshots",
-    "started_from": "weight_snapshots",
-}
-_SHARES = {"count": ACTOR_DAYS_AT_MOST, "useful": 1, "useless": 1}
-"""The most that one actor adds to the uses and the usefulness of a state."""
-_JSON: dict[str, Callable[[str], object]] = {
-    "details": checked_details,
-    "verdicts": read_judgement,
-    "config": read_weighting,
-}
-"""Columns of JSON, and the function that reads each. It raises an error for a value that HADES does
-not write."""
-_NEED_NUMBERS = ("changes", "purged", "idempotency", "query_logs")
-"""Tables with numbers inside texts or digests, which cannot be shifted."""
 _FORMER_PHASES = {2: Phase.EDGES}
 """Phases in exports of older versions, which made vectors before names."""
 _AT_ONCE = 1_000
@@ -136,12 +33,44 @@ _GAP = """
 SELECT t.name FROM topics t LEFT JOIN states s ON s.topic = t.id
 GROUP BY t.id, t.name HAVING count(s.id) > 0 AND max(s.version) != count(s.id) LIMIT 1
 """
-_DANGLING = (
-    "SELECT 1 FROM {table} x WHERE x.{column} > ? "
-    "AND NOT EXISTS (SELECT 1 FROM {target} o WHERE o.id = x.{column}) LIMIT 1"
-)
-"""Finds a row that refers to a missing row. Numbers of loaded rows are greater than the shift."""
 _TYPES = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,), "BLOB": (bytes,)}
+_ITS_OWN = ("generation", "schema", *OWN_FACTS)
+_WHERE = {
+    "meta": f"WHERE key NOT IN {_ITS_OWN} AND substr(key, 1, {len(EMBEDDED)}) <> '{EMBEDDED}' "
+    f"AND substr(key, 1, {len(SECRET)}) <> '{SECRET}'"
+}
+
+
+def _fields(table: str) -> dict[str, Column]:
+    """Return the columns of a table, and those of its lists that a record has besides the name."""
+    columns = dict(TABLES[table].columns)
+    for listed in TABLES[table].having("list").values():
+        columns |= dict(list(TABLES[listed.target].columns.items())[2:])
+    return columns
+
+
+_FIELDS = {table: _fields(table) for table, about in TABLES.items() if about.exported}
+"""By exported table: the fields that a record may have."""
+
+
+def _query(table: str) -> tuple[list[str], str]:
+    """Return the fields of the records of a table, and the query for them."""
+    shown: dict[str, str] = {}
+    joins: list[str] = []
+    for name, column in TABLES[table].columns.items():
+        if column.role == "list":
+            listed = f"l{len(joins)}"
+            join = "LEFT JOIN" if column.optional else "JOIN"
+            joins.append(f'{join} {column.target} {listed} ON {listed}.id = x."{name}"')
+            _, known_as, *more = TABLES[column.target].columns
+            shown |= {name: f"{listed}.{known_as}", **{one: f"{listed}.{one}" for one in more}}
+        elif column.role != "derived":
+            shown[name] = f'x."{name}"'
+    listed = ", ".join(f'{sql} AS "{name}"' for name, sql in shown.items())
+    key = ", ".join(f'"{name}"' for name in TABLES[table].key)
+    return list(shown), (
+        f"SELECT {listed} FROM {table} x {' '.join(joins)} {_WHERE.get(table, '')} ORDER BY {key}"
+    )
 
 
 def dump(database: Database, topics: Topics) -> Iterator[dict[str, Any]]:
@@ -150,9 +79,8 @@ def dump(database: Database, topics: Topics) -> Iterator[dict[str, Any]]:
         raise Corrupt(f"{damaged[0].where} is damaged: run `hades check`; nothing was exported.")
     content: bytes | None = None
     names_of: dict[int, str] = {}
-    for table, sql in _TABLES.items():
-        listed = sql.removeprefix("SELECT ").partition(" FROM")[0].split(", ")
-        names = [column.rpartition(" ")[2].rpartition(".")[2].strip('"') for column in listed]
+    for table in _FIELDS:
+        names, sql = _query(table)
         with intact(f"A record of {table}"):
             for row in (row for rows in database.batches(_AT_ONCE, sql) for row in rows):
                 record = {"table": table, **dict(zip(names, row, strict=True))}
@@ -179,18 +107,13 @@ def _whole(record: dict[str, Any], topic: str, parent: bytes | None) -> bytes | 
 
 
 def _readable(record: dict[str, Any]) -> dict[str, Any]:
-    for number, name in _BY_NAME.items():
-        if name in record:
-            record[number] = record.pop(name)
-    shown = {}
-    for name, value in record.items():
-        if value is None and name != "content":
-            continue
-        if value is not None and name in _TIMES:
-            value = iso(from_micros(value))
-        elif value is not None and name in _BLOBS:
-            value = base64.b64encode(value).decode()
-        shown[name] = value
+    """Return a record as JSON can hold it, without empty fields, but for a missing content."""
+    shown = {name: it for name, it in record.items() if it is not None or name == "content"}
+    for name, column in _FIELDS[record["table"]].items():
+        if name in shown and column.role in ("known", "valid"):
+            shown[name] = iso(from_micros(shown[name]))
+        elif name in shown and column.type == "BLOB":
+            shown[name] = base64.b64encode(shown[name]).decode()
     return shown
 
 
@@ -210,6 +133,7 @@ class Loader:
         self._shift = {
             table: 0 if self._fresh else database.last_id(table, column)
             for table, column in COUNTED.items()
+            if table != "spaces"
         }
         self._latest = database.clock() + DAY_MICROSECONDS
         self._spaces: dict[int, int] = {}
@@ -227,21 +151,22 @@ class Loader:
         numbers stay."""
         row = dict(record)
         table = row.pop("table")
-        if table not in _TABLES:
+        if table not in _FIELDS:
             raise InvalidInput(f"There is no such kind of record as {table!r:.60}.")
-        if table in _NEED_NUMBERS and not self._identical:
+        if not TABLES[table].shifted and not self._identical:
             return
-        for name in row.keys() & _ranges(table).keys():
-            if isinstance(row[name], int | float):
-                _check_range(table, name, row[name])
-        self._convert(table, row)
-        for name in row.keys() & _JSON.keys():
-            _JSON[name](row[name])
+        if table in ("uses", "usefulness"):
+            row.setdefault("actor", "unknown")  # exports of 1.0.0 name none
+        for name, value in row.items():
+            if column := _FIELDS[table].get(name):
+                row[name] = self._converted(table, name, column, value)
+        if table == "pending":
+            row["phase"] = int(Phase(_FORMER_PHASES.get(row["phase"], row["phase"])))
+        self._move(table, row)
         put = {
             "spaces": self._space,
             "states": self._state,
             "embeddings": self._embedding,
-            "proposals": self._proposal,
             "inverses": self._inverse,
             "meta": self._meta,
         }.get(table)
@@ -257,12 +182,10 @@ class Loader:
         gap = database.value(_GAP)
         if gap is not None:
             raise InvalidInput(f"The topic {gap!r} lacks some of its versions.")
-        for table, column, target in REFERENCES:
-            find = _DANGLING.format(table=table, column=column, target=target)
-            if target in COUNTED and database.row(find, self._shift[target]):
-                raise InvalidInput(
-                    f"A record of {table} refers by {column!r} to a record that is missing."
-                )
+        for table, column, _ in check.orphans(database, self._shift):
+            raise InvalidInput(
+                f"A record of {table} refers by {column!r} to a record that is missing."
+            )
         if faulty := check.faulty_records(database):
             raise InvalidInput(f"{faulty[0].where} cannot be imported: {faulty[0].what}.")
         check.repair_pointers(database)
@@ -284,28 +207,33 @@ class Loader:
                         f"The space {name!r} is in use here: import into a new one with `--into`."
                     )
 
-    def _convert(self, table: str, row: dict[str, Any]) -> None:
-        """Convert the fields of a record to the types and numbers of the tables."""
-        for name in row.keys() & _TIMES:
-            row[name] = to_micros(datetime.fromisoformat(row[name]))
-            _check_range(table, name, row[name])
-            if name in _KNOWN_TIMES and row[name] > self._latest:
+    def _converted(self, table: str, name: str, column: Column, value: Any) -> Any:
+        """Return the value of a field as it is stored in this memory, with its numbers."""
+        if column.role in ("known", "valid"):
+            value = to_micros(datetime.fromisoformat(value))
+            if column.role == "known" and value > self._latest:
                 raise InvalidInput(f"A record of {table} is dated later than the clock.")
-        for name in row.keys() & _BLOBS:
-            row[name] = base64.b64decode(row[name], validate=True)
-            if name in _OF_FOUR_BYTES and len(row[name]) % 4:
+        elif column.type == "BLOB":
+            value = base64.b64decode(value, validate=True)
+            if column.indexed and len(value) % 4:
                 raise InvalidInput(f"The field {name!r} of a record of {table} is cut off.")
-        if table in ("uses", "usefulness"):
-            row.setdefault("actor", "unknown")  # exports of 1.0.0 name none
-            for name in row.keys() & _SHARES.keys():
-                row[name] = min(row[name], _SHARES[name])
-        for name in row.keys() & {"actor", "decided_by"}:
-            row[name] = self._database.actor_id(clean_name(row[name], "actor"))
-        if table in ("edges", "derived_edges"):
-            row["relation"] = self._database.relation_id(row["relation"])
-        if table == "pending":
-            row["phase"] = int(Phase(_FORMER_PHASES.get(row["phase"], row["phase"])))
-        self._shift_numbers(table, row)
+        elif column.target == "actors":
+            return self._database.actor_id(clean_name(value, "actor"))
+        elif column.target == "relations":
+            return self._database.relation_id(value)
+        if column.range and isinstance(value, int | float):
+            _check_range(table, name, column.range, value)
+        if column.share_at_most is not None:
+            value = min(value, column.share_at_most)
+        if column.read:
+            column.read(value)
+        if column.role == "node":
+            return value + (self._shift[NODE_TABLES[NodeKind(value & 7)]] << 3)
+        target = table if column.role == "itself" else column.target
+        return value + self._shift[target] if target in self._shift else value
+
+    def _move(self, table: str, row: dict[str, Any]) -> None:
+        """Give a row the numbers of its space here and of this write."""
         if table in ("topics", "entities", "proposals"):
             self._used.add(row["space"])
             if self._rename is not None and len(self._used) > 1:
@@ -316,22 +244,6 @@ class Loader:
             row["space"] = self._spaces.get(row["space"])
         if "change" in row and not self._identical:
             row["change"] = self._write.change
-
-    def _shift_numbers(self, table: str, row: dict[str, Any]) -> None:
-        for name in row.keys() & _REFERENCES.keys():
-            row[name] += self._shift[_REFERENCES[name]]
-        for name in row.keys() & _NODES:
-            if table == "merges":  # names entities, not nodes
-                row[name] += self._shift["entities"]
-            else:
-                kind = NodeKind(row[name] & 7)
-                row[name] += self._shift[_KINDS[kind]] << 3
-        if table == "matched":
-            row["name"] += self._shift["names"]
-        if table == "edges":
-            row["row"] += self._shift["edges"]
-        if "id" in row and table != "spaces":
-            row["id"] += self._shift[table]
 
     def _space(self, row: dict[str, Any]) -> None:
         self._check_fields("spaces", row)
@@ -349,10 +261,6 @@ class Loader:
         text = row.pop("content")
         if text is not None:
             clean_content(text)
-        clean_share(row.get("confidence"), "confidence")
-        clean_share(row.get("importance"), "importance")
-        clean_tags(json.loads(row.get("tags", "[]")))
-        clean_metadata(json.loads(row.get("metadata", "{}")), bytes_at_most=None)
         topic, parent, depth = self._last_state
         content = None if text is None else text.encode()
         before = parent if topic == row["topic"] else None
@@ -364,12 +272,6 @@ class Loader:
         row |= {"encoding": encoding, "body": body, "depth": depth, "digest": digest}
         self._last_state = (row["topic"], content, depth)
         self._insert("states", row)
-
-    def _proposal(self, row: dict[str, Any]) -> None:
-        clean_metadata(json.loads(row["fields"]), bytes_at_most=None)
-        clean_share(row["confidence"], "confidence")
-        clean_share(row["threshold"], "threshold")
-        self._insert("proposals", row)
 
     def _inverse(self, row: dict[str, Any]) -> None:
         self._database.run(
@@ -390,7 +292,7 @@ class Loader:
             key = f"history:{self._spaces[int(space)]}:{rest}"
         elif (
             not self._fresh
-            or key in ("generation", *OWN_FACTS)
+            or key in _ITS_OWN
             or "://" in value
             or key.startswith((EMBEDDED, SECRET))
         ):
@@ -413,22 +315,17 @@ class Loader:
         """Raise InvalidInput for an unknown field, a wrong type or an invalid name."""
         if isinstance(row.get("name"), str):
             clean_name(row["name"], table)
-        types = COLUMNS[table]
+        columns = TABLES[table].columns
         for name, value in row.items():
-            if name not in types:
+            if name not in columns:
                 raise InvalidInput(f"A record of {table} has no field {name!r:.60}.")
-            if value is not None and not isinstance(value, _TYPES[types[name]]):
+            if value is not None and not isinstance(value, _TYPES[columns[name].type]):
                 raise InvalidInput(f"The field {name!r} of a record of {table} is of a wrong type.")
 
 
-def _ranges(table: str) -> dict[str, Range]:
-    """Return the least and the greatest value of each number of a record."""
-    return RANGES[table] | ({"dims": RANGES["encoders"]["dims"]} if table == "embeddings" else {})
-
-
-def _check_range(table: str, name: str, number: float) -> None:
+def _check_range(table: str, name: str, range: Range, number: float) -> None:
     """Raise InvalidInput if a number cannot be in its column; NaN is in no range."""
-    least, most = _ranges(table)[name]
+    least, most = range
     if isinstance(number, bool) or not least <= number <= most:
         raise InvalidInput(
             f"The field {name!r} of a record of {table} is out of range: {number!s:.60}."

@@ -15,13 +15,13 @@ from typing import Any
 from hades.domain.graph import SIMILAR_TO, SYMMETRIC, Belief, Edge, Node, NodeKind
 from hades.domain.times import NOW, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.errors import NotFound
+from hades.store.catalogue import TABLES
 from hades.store.database import Database, believed, holds, intact
 from hades.store.entities import Entities
 from hades.store.records import Direction, EdgeDraft, EdgeFilter, Write
-from hades.store.schema import COLUMNS
 from hades.store.topics import json_or_none
 
-_COLUMNS = [name for name in COLUMNS["edges"] if name != "row"]
+_COLUMNS = [name for name in TABLES["edges"].columns if name != "row"]
 _SELECT = (
     f"SELECT {', '.join('e.' + name for name in _COLUMNS)}, r.name "
     "FROM edges e JOIN relations r ON r.id = e.relation"
@@ -159,6 +159,13 @@ class Edges:
     def relations(self) -> dict[int, str]:
         """Return the names of all relations, by number."""
         return dict(self._database.rows("SELECT id, name FROM relations ORDER BY id"))
+
+    def told_relations(self, space: int) -> list[str]:
+        """Return the relations of the edges that were told in a space."""
+        return self._database.column(
+            "SELECT name FROM relations WHERE id IN (SELECT relation FROM edges WHERE space = ?)",
+            space,
+        )
 
     def there_are(self, space: int) -> bool:
         """Return whether a space has, or had, an edge."""

@@ -8,10 +8,11 @@ it was believed. Statements of texts about names are read the same way (identity
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from hades.domain.graph import Entity, Node, NodeKind
-from hades.domain.times import FOREVER, NOW, AsOf, to_micros
+from hades.domain.graph import Entity, Node, NodeKind, row_of
+from hades.domain.times import FOREVER, NOW, AsOf, from_micros, to_micros
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.language.names import exact_key, name_key
 from hades.store.database import NO_LIMIT, Glob, StorePart, believed
@@ -30,6 +31,14 @@ UNION ALL SELECT entity FROM (
 """
 """Finds an entity by the exact letters of a name, then by its key, then by another name."""
 
+START_CHARACTERS = 3
+"""The characters at the start of a name in which no slip is looked for."""
+_LAST_CHARACTER = "\U0010ffff"
+_ALIKE = """
+SELECT name FROM entities WHERE space = ?1 AND key >= ?2 AND key < ?3 AND abs(length(name) - ?6) < 2
+UNION ALL SELECT name FROM topics
+WHERE space = ?1 AND name >= ?4 AND name < ?5 AND abs(length(name) - ?6) < 2 LIMIT 1000
+"""
 OTHER_NAME = "a.key != e.key AND e.key != '`' || a.name || '`'"
 """SQL condition: the name `a` is not the main name of the entity `e`."""
 _AMONG = "= ANY(?1)"
@@ -52,6 +61,14 @@ GROUP BY node
 _PRESENT = f"""
 FROM mentions m JOIN presences p ON p.chunk = m.chunk WHERE m.entity {_AMONG} AND {PRESENT}
 """
+_FIRST_KNOWN = """
+SELECT min(at) FROM (
+  SELECT min(p.recorded_at) AS at FROM mentions m JOIN presences p ON p.chunk = m.chunk
+  WHERE m.entity = ANY(?1)
+  UNION ALL SELECT min(recorded_at) FROM states WHERE topic = ANY(?2)
+  UNION ALL SELECT min(recorded_at) FROM edges WHERE source = ANY(?3) OR target = ANY(?3)
+) AS firsts WHERE at <= ?4
+"""
 
 
 class Entities(StorePart):
@@ -68,6 +85,13 @@ class Entities(StorePart):
         if entity is None:
             return None
         return NodeKind.ENTITY.node(self.identity(space, as_of).root_of(entity))
+
+    def alike(self, space: int, name: str) -> Sequence[str]:
+        """Return names of entities and topics that begin like a name and are about as long."""
+        key = name_key(name)[:START_CHARACTERS]
+        start = name[:START_CHARACTERS]
+        ranges = (key, key + _LAST_CHARACTER, start, start + _LAST_CHARACTER)
+        return self._database.column(_ALIKE, space, *ranges, len(name))
 
     def ensure(self, write: Write, space: int, name: str, kind: str) -> int:
         """Return the node of a name. Make an entity if there is none."""
@@ -193,6 +217,27 @@ class Entities(StorePart):
         )
         groups = {root: identity.members(root)}
         return self._shown(rows, groups, self.roots(space, as_of), as_of)[0]
+
+    def spelled(self, space: int, part: str, limit: int) -> Sequence[str]:
+        """Return names of entities that contain a text in any case, the last first."""
+        return self._database.column(
+            "SELECT n.name FROM names n JOIN entities e ON e.id = n.entity "
+            "WHERE e.space = ?1 AND lower(n.name) LIKE ?2 AND n.retired_at IS NULL "
+            "ORDER BY n.id DESC LIMIT ?3",
+            *(space, f"%{part}%", limit),
+        )
+
+    def first_known(self, node: int, entities: Sequence[int], as_of: AsOf) -> datetime | None:
+        """Return when a text or an edge first named a node or these entities, which mean the same;
+        None if none had by this moment."""
+        first = self._database.value(
+            _FIRST_KNOWN,
+            list(entities),
+            [row_of(node)] if NodeKind.TOPIC.has(node) else [],
+            [node, *map(NodeKind.ENTITY.node, entities)],
+            self._database.moment(as_of)[1],
+        )
+        return None if first is None else from_micros(first)
 
     def _shown(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hades.domain.graph import NodeKind
@@ -16,9 +16,9 @@ from hades.domain.hierarchy import (
     Drift,
     Hierarchy,
     cluster_name,
+    read_details,
 )
 from hades.domain.times import AsOf, from_micros, from_micros_or_none
-from hades.errors import InvalidInput
 from hades.store.database import StorePart, believed, holds, intact
 from hades.store.records import Write
 
@@ -46,8 +46,6 @@ WHERE h.id = :hierarchy AND {_MEMBER}
 """
 _OF_HIERARCHY = "m.cluster IN (SELECT id FROM clusters WHERE hierarchy = ?1)"
 _RETIRE = "UPDATE {} SET retired_at = ?2, change = ?3 WHERE retired_at IS NULL AND {}"
-_COLUMNS = {"id", "made_at", "until", "encoder", "drift"}
-_DETAILS = {item.name for item in fields(Hierarchy)} - _COLUMNS
 
 
 class StoredMember(NamedTuple):
@@ -344,19 +342,10 @@ class Hierarchies(StorePart):
         return self._database.moment(as_of)[1]
 
 
-def checked_details(text: str) -> dict[str, Any]:
-    """Return the details of a hierarchy; raise InvalidInput if they are not ours."""
-    details = json.loads(text)
-    if not isinstance(details, dict) or not details.keys() <= _DETAILS:
-        raise InvalidInput("The details of a hierarchy cannot be read.")
-    Hierarchy(0, from_micros(0), None, "", **details)
-    return details
-
-
 def _hierarchy(row: Sequence[Any]) -> Hierarchy:
     number, recorded_at, retired_at, encoder, details = row
     with intact(f"The hierarchy {number}"):
-        read = checked_details(details)
+        read = read_details(details)
         return Hierarchy(
             number, from_micros(recorded_at), from_micros_or_none(retired_at), encoder, **read
         )

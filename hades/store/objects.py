@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from hades.breaker import RefusedByServer, breaker_of
 from hades.domain.rules import CONTENT_BYTES_AT_MOST
-from hades.errors import Corrupt, InvalidInput, Unavailable
+from hades.errors import Corrupt, InvalidInput, Unavailable, lacking
 from hades.store.drafts import draft_of, sync_folder
 
 BUCKETS = ("s3", "gs", "az")
@@ -118,9 +118,7 @@ class _Bucket:
             from obstore.exceptions import BaseError, NotFoundError
             from obstore.store import from_url
         except ImportError as error:
-            raise Unavailable(
-                f"The archive {place} needs obstore: pip install 'hades-memory[archive]'."
-            ) from error
+            raise lacking(f"The archive {place} needs", "cluster") from error
         self._obstore, self._failed = obstore, BaseError
         # obstore 0.12 raises the built-in one.
         self._missing = (NotFoundError, FileNotFoundError)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hades.domain.address import is_server, without_password
 from hades.domain.times import Clock, checked_clock
-from hades.errors import InvalidInput, Unavailable
+from hades.errors import InvalidInput, Unavailable, lacking
 from hades.store.database import Database
 from hades.store.sqlite.opening import open_file
 
@@ -46,8 +46,10 @@ def open_database(
         )
     opened: Callable[..., Database] = partial(open_file, Path(place))
     if is_server(place):
-        from hades.store.postgres.opening import open_server
-
+        try:
+            from hades.store.postgres.opening import open_server
+        except ImportError as error:
+            raise lacking("PostgreSQL needs", "postgres") from error
         opened = partial(open_server, str(place))
     database = opened(
         create=create, read_only=read_only, busy_timeout_s=busy_timeout_s, clock=clock

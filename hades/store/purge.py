@@ -18,32 +18,50 @@ from hades.domain.topics import PROMOTION
 from hades.errors import NotFound
 from hades.language.names import says
 from hades.store.archive import LOST
-from hades.store.database import Database
+from hades.store.catalogue import NODE_TABLES, TABLES, referring
+from hades.store.database import Database, intact
 from hades.store.entities import OTHER_NAME, Entities
 from hades.store.owed import ARCHIVE, INDEXES, LEFTOVERS, LOG, REWRITE, owe
 from hades.store.proposals import Proposals
 from hades.store.records import Write
 from hades.store.topics import Topics, json_or_none
 
-_TIED = """
-SELECT 1 FROM edges WHERE source = ?1 OR target = ?1
-UNION ALL SELECT 1 FROM merges WHERE entity = ?2 OR target = ?2
-UNION ALL SELECT 1 FROM derived_edges WHERE source = ?1 OR target = ?1
-UNION ALL SELECT 1 FROM topics WHERE entity = ?2
+_TIED = f"""
+SELECT 1 FROM edges WHERE source = e.id << 3 | {NodeKind.ENTITY}
+UNION ALL SELECT 1 FROM edges WHERE target = e.id << 3 | {NodeKind.ENTITY}
+UNION ALL SELECT 1 FROM merges WHERE entity = e.id OR target = e.id
+UNION ALL SELECT 1 FROM derived_edges WHERE source = e.id << 3 | {NodeKind.ENTITY}
+UNION ALL SELECT 1 FROM derived_edges WHERE target = e.id << 3 | {NodeKind.ENTITY}
+UNION ALL SELECT 1 FROM topics WHERE entity = e.id
 """
 """Finds rows that join an entity to something else."""
-_STILL_KNOWN = f"""{_TIED}
-UNION ALL SELECT 1 FROM mentions WHERE entity = ?2
-UNION ALL SELECT 1 FROM names a JOIN entities e ON e.id = a.entity AND {OTHER_NAME}
-  WHERE a.entity = ?2
-LIMIT 1
-"""
-_IN_A_SPACE = (
-    *("edges", "merges", "matched", "proposals", "idempotency", "changes"),
-    *("query_logs", "feedback", "weight_snapshots", "hierarchies"),
-)
+_UNKNOWN = f"""SELECT e.id FROM entities e WHERE e.id = ANY(?) AND NOT EXISTS ({_TIED}
+UNION ALL SELECT 1 FROM mentions WHERE entity = e.id
+UNION ALL SELECT 1 FROM names a WHERE a.entity = e.id AND {OTHER_NAME})"""
+"""Finds entities that were known only by their edges."""
+_ORPHANED = f"""SELECT e.id FROM entities e WHERE e.id = ANY(?) AND e.origin <> 0
+AND NOT EXISTS ({_TIED}
+UNION ALL SELECT 1 FROM mentions WHERE entity = e.id AND introduces IS NOT NULL)"""
+"""Finds entities that no user named and nothing refers to any more."""
+_MET = f"""SELECT entity FROM mentions WHERE chunk = ANY(?1)
+UNION SELECT source >> 3 FROM derived_edges
+WHERE chunk = ANY(?1) AND source & 7 = {NodeKind.ENTITY}
+UNION SELECT target >> 3 FROM derived_edges
+WHERE chunk = ANY(?1) AND target & 7 = {NodeKind.ENTITY}"""
+"""Finds the entities in chunks."""
+_ENDS = f"""SELECT source FROM edges WHERE id = ANY(?1) AND source & 7 = {NodeKind.ENTITY}
+UNION SELECT target FROM edges WHERE id = ANY(?1) AND target & 7 = {NodeKind.ENTITY}"""
+"""Finds the entities that edges join, as nodes."""
+_SMALL = """SELECT c.id FROM clusters c WHERE c.id = ANY(?1) AND (
+SELECT count(DISTINCT m.chunk) FROM memberships m JOIN clusters k ON k.id = m.cluster
+WHERE (k.id = c.id OR k.parent = c.id) AND m.chunk <> ALL(?2)) < ?3"""
 MEMBERS_AT_LEAST = 5
 """The centroid of fewer chunks may reveal their texts, so a purge empties it."""
+_NODE_COLUMNS = [(table, name) for table, about in TABLES.items() for name in about.having("node")]
+_WITH_PARTS = {
+    column.target for about in TABLES.values() for column in about.having("owner", "link").values()
+}
+"""Tables whose rows have rows that belong to them, or links to them."""
 
 
 def erase(
@@ -55,108 +73,198 @@ def erase(
     merged with it have names of their own and stay.
     """
     nodes = entities.own_nodes(space, name)
-    gone = _erase_kept_texts(database, write, space, {name, *_names(database, nodes)})
-    if not nodes and not gone:
+    names = {name, *_names(database, nodes)}
+    eraser = _Eraser(database, write, space)
+    kept_texts = eraser.erase_kept_texts(names)
+    if not nodes and not kept_texts:
         raise NotFound(f"There is no topic or entity {name!r} to purge.")
+    named = [node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY]
     topics = {node >> 3 for node in nodes if node & 7 == NodeKind.TOPIC}
-    named = {node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY}
-    for entity in named:
-        topics |= set(database.column("SELECT id FROM topics WHERE entity = ?", entity))
-    topics |= _summaries(database, space, topics, {name, *_names(database, nodes)})
-    _blank_named_clusters(database, write, space, {name, *_names(database, nodes)})
-    texts = {database.value("SELECT name FROM topics WHERE id = ?", topic) for topic in topics}
-    for topic in topics:
-        gone.update(_erase_topic(database, write, topic))
-    if texts:  # after the topics, so that entities known only by both are erased
-        gone["edges"] += _erase_extracted(database, write, space, texts)
-        _erase_sources(database, space, texts)
-    for entity in named:
-        gone["edges"] += _erase_edges(database, write, entity << 3 | NodeKind.ENTITY)
-        gone["entities"] += _erase_entity(database, write, entity)
+    topics |= set(database.column("SELECT id FROM topics WHERE entity = ANY(?)", named))
+    topics |= _summaries(database, space, topics, names)
+    eraser.blank_clusters([cluster for (cluster,) in eraser.quoting("clusters", names)], [])
+    kinds: list[str] = []
+    if topics:
+        eraser.erase_topics(sorted(topics))
+        kinds += ["topics", "states", "chunks", "edges"]
+    if named:
+        # One of them may have been erased with the topics.
+        named = database.column("SELECT id FROM entities WHERE id = ANY(?)", named)
+        eraser.erase("entities", named)
+        kinds += ["edges", "entities"]
     # Questions and paths may contain any name, so the log is deleted whole.
     database.run("DELETE FROM query_logs WHERE space = ?", space)
     owe(database, REWRITE, LOG, INDEXES, LEFTOVERS)
-    return dict(gone)
+    return kept_texts | {kind: eraser.gone[kind] for kind in kinds}
 
 
 def erase_space(database: Database, write: Write, space: int) -> None:
-    """Erase everything in a space, but not the space itself."""
-    clusters = "SELECT c.id FROM clusters c JOIN hierarchies h ON h.id = c.hierarchy "
-    clusters += "WHERE h.space = ?"
-    database.run("DELETE FROM bridges WHERE space = ?", space)
-    database.run(f"DELETE FROM memberships WHERE cluster IN ({clusters})", space)
-    database.run(f"DELETE FROM clusters WHERE id IN ({clusters})", space)
-    for (topic,) in database.rows("SELECT id FROM topics WHERE space = ?", space):
-        _erase_topic(database, write, topic)
-    for (entity,) in database.rows("SELECT id FROM entities WHERE space = ?", space):
-        _erase_entity(database, write, entity)
-    for table in _IN_A_SPACE:
-        database.run(f"DELETE FROM {table} WHERE space = ?", space)
+    """Erase a space and everything in it."""
+    _Eraser(database, write, space).erase("spaces", [space])
     owe(database, REWRITE, LOG, INDEXES, LEFTOVERS)
 
 
-def _erase_kept_texts(
-    database: Database, write: Write, space: int, names: set[str]
-) -> Counter[str]:
-    """Erase proposals and stored answers that contain one of the names. Return how many of each.
+class _Eraser:
+    """Erases rows of a space with everything that belongs to them."""
 
-    A refused note that only repeats a purged topic is not erased: it waits for review.
-    """
-    gone: Counter[str] = Counter()
-    known = Proposals(database)
-    for proposal in known.find(space):
-        repeats = proposal.status == "refused" and proposal.why.endswith(SAID_ALREADY)
-        why_says = _says(proposal.why, names)
-        if _says(dict(proposal.fields), names) or (why_says and not repeats):
-            database.run("DELETE FROM proposals WHERE id = ?", proposal.id)
+    def __init__(self, database: Database, write: Write, space: int) -> None:
+        self._database = database
+        self._write = write
+        self._space = space
+        self.gone: Counter[str] = Counter()
+        """How many rows of each table were erased by their ids."""
+
+    def erase(self, table: str, rows: list[int]) -> None:
+        """Erase rows by their ids, with the rows that belong to them; empty links to them.
+
+        The policies of a role limited to some spaces look at the owners of a row, so what belongs
+        to a row is erased before it.
+        """
+        if not rows:
+            return
+        run = self._database.run
+        for kind in (kind for kind, name in NODE_TABLES.items() if name == table):
+            self._erase_nodes(kind, rows)
+        if table == "chunks":
+            clusters = "SELECT DISTINCT cluster FROM memberships WHERE chunk = ANY(?)"
+            self.blank_clusters(self._database.column(clusters, rows), rows)
+        if table == "states":
+            archived = "SELECT DISTINCT object FROM archived WHERE state = ANY(?)"
+            names = self._database.column(archived, rows)
+            folders = {name.rpartition("/")[0] for name in names}
+            owe(self._database, *(f"{ARCHIVE}{folder}/" for folder in folders))
+        for part, column in referring(table, "owner"):
+            if part in _WITH_PARTS:
+                of_them = f"SELECT DISTINCT id FROM {part} WHERE {column} = ANY(?)"
+                self.erase(part, self._database.column(of_them, rows))
+            else:
+                run(f"DELETE FROM {part} WHERE {column} = ANY(?)", rows)
+        for other, column in referring(table, "link"):
+            run(f"UPDATE {other} SET {column} = NULL WHERE {column} = ANY(?)", rows)
+        run(f"DELETE FROM {table} WHERE id = ANY(?)", rows)
+        self.gone[table] += len(rows)
+
+    def _erase_nodes(self, kind: NodeKind, rows: list[int]) -> None:
+        """Erase what belongs to nodes, and record for derived indexes that they are gone."""
+        nodes = [row << 3 | kind for row in rows]
+        edges = "SELECT DISTINCT id FROM edges WHERE source = ANY(?1) OR target = ANY(?1)"
+        self._erase_edges(self._database.column(edges, nodes), set(nodes))
+        for table, column in _NODE_COLUMNS:
+            self._database.run(f"DELETE FROM {table} WHERE {column} = ANY(?)", nodes)
+        purged = [(self._write.change, node) for node in nodes]
+        self._database.run_many("INSERT INTO purged VALUES (?, ?)", purged)
+
+    def _erase_edges(self, edges: list[int], but: set[int] | None = None) -> None:
+        """Erase edges, and the entities, except for some nodes, that were known only by them."""
+        ends = set(self._database.column(_ENDS, edges)) - (but or set())
+        self.erase("edges", edges)
+        entities = [node >> 3 for node in sorted(ends)]
+        self.erase("entities", self._database.column(_UNKNOWN, entities))
+
+    def erase_topics(self, topics: list[int]) -> None:
+        """Erase topics, what was extracted from them, and entities that nothing else mentions."""
+        read = self._database.column
+        texts = set(read("SELECT name FROM topics WHERE id = ANY(?)", topics))
+        met = read(_MET, read("SELECT id FROM chunks WHERE topic = ANY(?)", topics))
+        self.erase("topics", topics)
+        self.erase("entities", read(_ORPHANED, met))
+        self._erase_extracted(texts)
+        self._erase_sources(texts)
+
+    def _erase_extracted(self, names: set[str]) -> None:
+        """Erase the edges that were extracted from topics. Extraction then starts over."""
+        rows = self._database.rows(
+            "SELECT id, metadata FROM edges "
+            "WHERE space = ? AND metadata LIKE '%\"extracted_from\"%'",
+            self._space,
+        )
+        extracted = {
+            edge
+            for edge, metadata in rows
+            if str(json.loads(metadata).get("extracted_from")).rpartition("@")[0] in names
+        }
+        pattern = f"history:{self._space}:extracted:%"
+        self._database.run("DELETE FROM meta WHERE key LIKE ?", pattern)
+        self._erase_edges(sorted(extracted))
+
+    def _erase_sources(self, names: set[str]) -> None:
+        """Remove versions of topics from the sources that other topics' promotions list."""
+        for state, text in self._database.rows(
+            "SELECT s.id, s.metadata FROM states s JOIN topics t ON t.id = s.topic "
+            "WHERE t.space = ? AND s.metadata LIKE ?",
+            *(self._space, f'%"{PROMOTION}"%'),
+        ):
+            metadata = json.loads(text)
+            kept = {**metadata, PROMOTION: _without(metadata.get(PROMOTION), names)}
+            if kept != metadata:
+                update = "UPDATE states SET metadata = ? WHERE id = ?"
+                self._database.run(update, json_or_none(kept), state)
+
+    def quoting(self, table: str, names: set[str]) -> list[tuple[Any, ...]]:
+        """Return the keys of the rows of a table that quote one of the names."""
+        key, columns = TABLES[table].key, TABLES[table].columns
+        quotes = {name: column.read or str for name, column in columns.items() if column.quotes}
+        rows = self._database.rows(
+            f"SELECT {', '.join((*key, *quotes))} FROM {table} WHERE {_in_space(table)}",
+            self._space,
+        )
+        with intact(f"A row of {table}"):
+            return [
+                tuple(row[: len(key)])
+                for row in rows
+                if any(
+                    text is not None and _says(read(text), names)
+                    for read, text in zip(quotes.values(), row[len(key) :], strict=True)
+                )
+            ]
+
+    def erase_kept_texts(self, names: set[str]) -> dict[str, int]:
+        """Erase proposals and stored answers that quote one of the names; return how many of each.
+
+        A refused note that only repeats a purged topic is not erased: it waits for review.
+        """
+        gone: Counter[str] = Counter()
+        proposals = Proposals(self._database)
+        for (number,) in self.quoting("proposals", names):
+            proposal = proposals.get(self._space, number)
+            repeats = proposal.status == "refused" and proposal.why.endswith(SAID_ALREADY)
+            if repeats and not _says(dict(proposal.fields), names):
+                proposals.decide(self._write, number, "waiting", None, SAID_NO_MORE)
+                continue
+            self._database.run("DELETE FROM proposals WHERE id = ?", number)
             gone["proposals"] += 1
-        elif why_says:
-            known.decide(write, proposal.id, "waiting", None, SAID_NO_MORE)
-    kept = database.rows("SELECT actor, key_digest, answer FROM idempotency WHERE space = ?", space)
-    for actor, key, answer in kept:
-        if _says(json.loads(answer), names):
-            database.run(
-                "DELETE FROM idempotency WHERE space = ? AND actor = ? AND key_digest = ?",
-                *(space, actor, key),
+        for key in self.quoting("idempotency", names):
+            self._database.run(
+                "DELETE FROM idempotency WHERE space = ? AND actor = ? AND key_digest = ?", *key
             )
             gone["answers"] += 1
-    return gone
+        return dict(gone)
 
+    def blank_clusters(self, clusters: list[int], chunks: list[int]) -> None:
+        """Empty labels and texts of clusters and of their parents, before chunks are erased.
 
-def _blank_clusters(database: Database, write: Write, which: str, *values: Any) -> None:
-    """Empty labels and texts of clusters, given by a query, and of their parents.
-
-    Call it before the memberships are deleted. Derived indexes read the clusters again.
-    """
-    clusters = set(database.column(which, *values))
-    clusters |= set(
-        database.column("SELECT parent FROM clusters WHERE id = ANY(?)", sorted(clusters))
-    ) - {None}
-    for cluster in sorted(clusters):
-        database.run("UPDATE clusters SET label = '', text = '' WHERE id = ?", cluster)
-        members = database.value(
-            "SELECT count(DISTINCT m.chunk) FROM memberships m JOIN clusters c "
-            "ON c.id = m.cluster WHERE c.id = ?1 OR c.parent = ?1",
-            cluster,
-        )
-        if members <= MEMBERS_AT_LEAST:  # one of them is purged now
-            database.run("UPDATE clusters SET centroid = ? WHERE id = ?", b"", cluster)
-        database.run(
+        Derived indexes read the clusters again.
+        """
+        read, run = self._database.column, self._database.run
+        parents = read("SELECT parent FROM clusters WHERE id = ANY(?)", clusters)
+        both = sorted({*clusters, *parents} - {None})
+        run("UPDATE clusters SET label = '', text = '' WHERE id = ANY(?)", both)
+        small = read(_SMALL, both, chunks, MEMBERS_AT_LEAST)
+        run("UPDATE clusters SET centroid = ? WHERE id = ANY(?)", b"", small)
+        run(
             "UPDATE hierarchies SET change = ? "
-            "WHERE id = (SELECT hierarchy FROM clusters WHERE id = ?)",
-            *(write.change, cluster),
+            "WHERE id IN (SELECT hierarchy FROM clusters WHERE id = ANY(?))",
+            *(self._write.change, both),
         )
 
 
-def _blank_named_clusters(database: Database, write: Write, space: int, names: set[str]) -> None:
-    """Empty labels and texts of clusters that contain one of the names."""
-    rows = database.rows(
-        "SELECT c.id, c.label, c.text FROM clusters c JOIN hierarchies h ON h.id = c.hierarchy "
-        "WHERE h.space = ?",
-        space,
-    )
-    said = [cluster for cluster, *texts in rows if _says(texts, names)]
-    _blank_clusters(database, write, "SELECT id FROM clusters WHERE id = ANY(?)", said)
+def _in_space(table: str) -> str:
+    """Return the SQL condition that a row belongs to a space, given as a value."""
+    owners = TABLES[table].having("owner")
+    if "space" in owners:
+        return "space = ?"
+    name, column = next(iter(owners.items()))
+    return f"{name} IN (SELECT id FROM {column.target} WHERE {_in_space(column.target)})"
 
 
 def _summaries(database: Database, space: int, topics: set[int], names: set[str]) -> set[int]:
@@ -201,117 +309,6 @@ def _names(database: Database, nodes: list[int]) -> set[str]:
     return {name for node in nodes for name in database.column(sql[NodeKind(node & 7)], node >> 3)}
 
 
-def _erase_topic(database: Database, write: Write, topic: int) -> dict[str, int]:
-    node = topic << 3 | NodeKind.TOPIC
-    chunks = database.column("SELECT id FROM chunks WHERE topic = ?", topic)
-    edges = _erase_edges(database, write, node)
-    met: set[int] = set()
-    for chunk in chunks:
-        edges += _erase_chunk(database, write, chunk, met)
-    for entity in met:
-        _erase_orphan(database, write, entity)
-    states = "SELECT id FROM states WHERE topic = ?1"
-    archived = f"SELECT DISTINCT object FROM archived WHERE state IN ({states})"
-    for folder in {name.rpartition("/")[0] for name in database.column(archived, topic)}:
-        owe(database, f"{ARCHIVE}{folder}/")
-    for table in ("pending", "uses", "usefulness", "archived"):
-        database.run(f"DELETE FROM {table} WHERE state IN ({states})", topic)
-    database.run(f"DELETE FROM originals WHERE state IN ({states}) OR summary IN ({states})", topic)
-    for table in ("heads", "sources"):
-        database.run(f"DELETE FROM {table} WHERE topic = ?", topic)
-    gone = database.run("DELETE FROM states WHERE topic = ?", topic)
-    _erase_node(database, write, node)
-    database.run("DELETE FROM topics WHERE id = ?", topic)
-    return {"topics": 1, "states": gone, "chunks": len(chunks), "edges": edges}
-
-
-def _erase_chunk(database: Database, write: Write, chunk: int, met: set[int]) -> int:
-    """Erase a chunk and all data derived from it. Add its entities to `met`; count erased edges."""
-    met |= set(database.column("SELECT entity FROM mentions WHERE chunk = ?", chunk))
-    derived = database.rows("SELECT source, target FROM derived_edges WHERE chunk = ?", chunk)
-    met |= {end >> 3 for ends in derived for end in ends if end & 7 == NodeKind.ENTITY}
-    node = chunk << 3 | NodeKind.CHUNK
-    edges = _erase_edges(database, write, node)
-    _blank_clusters(database, write, "SELECT cluster FROM memberships WHERE chunk = ?", chunk)
-    for table in ("mentions", "derived_edges", "presences", "placements", "memberships"):
-        database.run(f"DELETE FROM {table} WHERE chunk = ?", chunk)
-    _erase_node(database, write, node)
-    database.run("DELETE FROM chunks WHERE id = ?", chunk)
-    return edges
-
-
-def _erase_orphan(database: Database, write: Write, entity: int) -> None:
-    """Erase an entity that nothing refers to any more, unless a user named it."""
-    node = entity << 3 | NodeKind.ENTITY
-    named = database.row("SELECT 1 FROM entities WHERE id = ? AND origin = 0", entity)
-    introduced = database.row(
-        "SELECT 1 FROM mentions WHERE entity = ? AND introduces IS NOT NULL LIMIT 1", entity
-    )
-    if not named and not introduced and not database.row(f"{_TIED} LIMIT 1", node, entity):
-        _erase_entity(database, write, entity)
-
-
-def _erase_entity(database: Database, write: Write, entity: int) -> int:
-    node = entity << 3 | NodeKind.ENTITY
-    _erase_edges(database, write, node)
-    database.run("DELETE FROM names WHERE entity = ?", entity)
-    database.run("DELETE FROM mentions WHERE entity = ?", entity)
-    database.run("DELETE FROM merges WHERE entity = ?1 OR target = ?1", entity)
-    database.run("DELETE FROM derived_edges WHERE source = ?1 OR target = ?1", node)
-    database.run("UPDATE topics SET entity = NULL WHERE entity = ?", entity)
-    _erase_node(database, write, node)
-    return database.run("DELETE FROM entities WHERE id = ?", entity)
-
-
-def _erase_node(database: Database, write: Write, node: int) -> None:
-    """Erase the vectors and bridges of a node, and record for derived indexes that it is gone.
-
-    Call it before the node itself is deleted: the policies of a role limited to some spaces look
-    at the node.
-    """
-    database.run("DELETE FROM embeddings WHERE node = ?", node)
-    database.run("DELETE FROM bridges WHERE source = ?1 OR node = ?1 OR target = ?1", node)
-    database.run("INSERT INTO purged VALUES (?, ?)", write.change, node)
-
-
-def _erase_edges(database: Database, write: Write, node: int) -> int:
-    """Erase the edges of a node, and entities known only by these. Return the edges' number."""
-    return _erase_rows(
-        *(database, write, node),
-        database.rows(
-            "SELECT id, source, target FROM edges WHERE source = ?1 OR target = ?1", node
-        ),
-    )
-
-
-def _erase_extracted(database: Database, write: Write, space: int, names: set[str]) -> int:
-    """Erase the edges that were extracted from topics. Extraction then starts over."""
-    rows = [
-        row[:3]
-        for row in database.rows(
-            "SELECT id, source, target, metadata FROM edges "
-            "WHERE space = ? AND metadata LIKE '%\"extracted_from\"%'",
-            space,
-        )
-        if str(json.loads(row[3]).get("extracted_from")).rpartition("@")[0] in names
-    ]
-    database.run("DELETE FROM meta WHERE key LIKE ?", f"history:{space}:extracted:%")
-    return _erase_rows(database, write, None, rows)
-
-
-def _erase_sources(database: Database, space: int, names: set[str]) -> None:
-    """Remove versions of topics from the sources that other topics' promotions list."""
-    for state, text in database.rows(
-        "SELECT s.id, s.metadata FROM states s JOIN topics t ON t.id = s.topic "
-        "WHERE t.space = ? AND s.metadata LIKE ?",
-        *(space, f'%"{PROMOTION}"%'),
-    ):
-        metadata = json.loads(text)
-        kept = {**metadata, PROMOTION: _without(metadata.get(PROMOTION), names)}
-        if kept != metadata:
-            database.run("UPDATE states SET metadata = ? WHERE id = ?", json_or_none(kept), state)
-
-
 def _without(value: Any, names: set[str]) -> Any:
     """Return a JSON value with each string emptied that cites a version of one of the names."""
     if isinstance(value, dict):
@@ -320,16 +317,3 @@ def _without(value: Any, names: set[str]) -> Any:
         return [_without(part, names) for part in value]
     cites = isinstance(value, str) and any(f"{name}@" in value for name in names)
     return "" if cites else value
-
-
-def _erase_rows(database: Database, write: Write, node: int | None, rows: list[Any]) -> int:
-    """Erase edges, and entities other than `node` known only by them. Return the edges' number."""
-    edges = {row[0] for row in rows}
-    for edge in edges:
-        _erase_node(database, write, edge << 3 | NodeKind.EDGE)
-        database.run("DELETE FROM edges WHERE id = ?", edge)
-        database.run("UPDATE edges SET superseded_by = NULL WHERE superseded_by = ?", edge)
-    for other in {end for row in rows for end in row[1:] if end != node}:
-        if other & 7 == NodeKind.ENTITY and not database.row(_STILL_KNOWN, other, other >> 3):
-            _erase_entity(database, write, other >> 3)
-    return len(edges)

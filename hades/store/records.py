@@ -94,6 +94,9 @@ class TopicFilter:
     until: datetime | None = None
     after: str | None = None
     limit: int | None = None
+    latest: bool = False
+    """By the time from which the state is true, the latest first, instead of by name."""
+    preview: bool = False
 
 
 @dataclass(frozen=True, slots=True)

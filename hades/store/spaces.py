@@ -89,7 +89,6 @@ class Spaces:
         if name == "default":
             raise InvalidInput("The default space cannot be dropped: purge its topics instead.")
         erase_space(self._database, write, space)
-        self._database.run("DELETE FROM spaces WHERE id = ?", space)
         self._database.look_again()
 
     def log(self, space: int, limit: int, before: int, *, upkeep: bool) -> Sequence[Change]:

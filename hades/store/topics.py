@@ -28,6 +28,7 @@ from hades.store.states import (
 SMALL_CHARACTERS = 40_000
 """The most characters of a small text. No question waits for a longer one: cutting it and finding
 its names takes 3 s per megabyte on two ARM cores."""
+PREVIEW_CHARACTERS = 200
 
 OWN_NAME = """
 SELECT id FROM entities WHERE space = ?1 AND key = ?2
@@ -62,21 +63,29 @@ class Topics(States):
         yield from rows
 
     def list(self, space: int, wanted: TopicFilter, as_of: AsOf) -> list[Topic]:
-        """Return the topics that pass a filter, as of a moment, by name."""
+        """Return the topics that pass a filter, as of a moment, in the order of the filter."""
+        place: dict[str, Any] = {"after": wanted.after or ""}
+        later, order = "t.name > :after", "t.name"
+        if wanted.latest:
+            last = self.state(space, wanted.after, as_of).valid_from if wanted.after else None
+            place["then"] = to_micros(last) if last else FOREVER
+            later = "(s.valid_from < :then OR (s.valid_from = :then AND t.name > :after))"
+            order = "s.valid_from DESC, t.name"
         sql = f"""
             SELECT t.name, s.version,
                    (SELECT count(*) FROM states c WHERE c.topic = t.id AND c.recorded_at <= :known),
-                   s.valid_from, s.recorded_at, s.tags, s.importance, {uses_of("s.id")}
+                   s.valid_from, s.recorded_at, s.tags, s.importance, {uses_of("s.id")},
+                   s.id
             FROM topics t JOIN states s
               ON s.id = CASE WHEN t.planned = 1 OR :past THEN {STATE_THEN} ELSE t.latest END
             WHERE t.space = :space AND s.encoding IS NOT NULL
-              AND (t.name GLOB :glob OR :glob IS NULL) AND t.name > :after
+              AND (t.name GLOB :glob OR :glob IS NULL) AND {later}
               AND (json_has(s.tags, :tag) OR :tag IS NULL)
               AND (t.kind = :kind OR :kind IS NULL)
               AND s.valid_from >= :since AND s.valid_from < :until
-            ORDER BY t.name LIMIT :limit
+            ORDER BY {order} LIMIT :limit
         """
-        rows = self._database.rows(
+        found = self._database.rows(
             sql,
             space=space,
             **self._database.named_moment(as_of),
@@ -84,11 +93,13 @@ class Topics(States):
             glob=None if wanted.glob is None else Glob(wanted.glob),
             tag=wanted.tag,
             kind=wanted.kind,
-            after=wanted.after or "",
+            **place,
             since=to_micros(wanted.since) if wanted.since else -FOREVER,
             until=to_micros(wanted.until) if wanted.until else FOREVER,
             limit=NO_LIMIT if wanted.limit is None else wanted.limit,
         )
+        rows = [*found]
+        texts = self.contents((row[-1] for row in rows), lost_ok=True) if wanted.preview else {}
         with intact("A topic of this space"):
             return [
                 Topic(
@@ -101,6 +112,7 @@ class Topics(States):
                     importance=DEFAULT_IMPORTANCE if importance is None else importance,
                     access_count=use[0] or 0,
                     last_used=from_micros_or_none(use[1]),
+                    preview=texts.get(use[-1], "")[:PREVIEW_CHARACTERS],
                 )
                 for name, version, versions, valid_from, recorded_at, tags, importance, *use in rows
             ]

@@ -21,7 +21,19 @@ RECONNECT_S = 60.0
 
 An open page is asked for a sign of life at 0.8 of it, which must be less than proxies wait (60 s).
 """
-_PAGES = ("ask", "topics", "sessions", "graph", "map", "source", "add", "review", "health", "keys")
+_PAGES = (
+    "ask",
+    "about",
+    "topics",
+    "sessions",
+    "graph",
+    "map",
+    "source",
+    "add",
+    "review",
+    "health",
+    "keys",
+)
 
 
 class Explorer:

@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
-
 from hades.domain.topics import Space
-from hades.errors import Denied, HadesError, InvalidInput, Unavailable
+from hades.errors import Denied, HadesError, Unavailable
 from hades.memory import Memory
-from hades.operations.declare import OPERATIONS, Operation
+from hades.operations.declare import OPERATIONS
 from hades.serve.auth.audit import Audit, Mode
 from hades.serve.auth.browsers import BrowserSession, BrowserSessions
 from hades.serve.auth.caller import CALL_RECORD, Caller, CallRecord, Role, record_call
@@ -28,10 +26,11 @@ from hades.serve.auth.keys import Key, Keys
 from hades.serve.executor import Executor
 from hades.serve.jobs import Job, Jobs
 from hades.serve.problems import status_of
-from hades.serve.rest.operations import arguments_model, run
+from hades.serve.rest.operations import checked, run
 from hades.serve.sent_files import SentFile, begin_with_files, receive_dropped
 from hades.serve.telemetry.metrics import Measurements, Metrics
 from hades.serve.uploads import Uploads
+from hades.serve.write_groups import WriteGroup
 from hades.store.records import Progress
 
 Result = TypeVar("Result")
@@ -98,7 +97,7 @@ class Visitor:
         operation = OPERATIONS[name]
 
         async def work(caller: Caller) -> Any:
-            arguments = _checked(operation, given)
+            arguments = checked(operation, given)
             if operation.whole_memory:
                 caller.require_all_spaces()
             executor, role = self._calls.executor, operation.role
@@ -123,6 +122,15 @@ class Visitor:
             )
 
         return await self._recorded(name, work)
+
+    async def make(self, space: str, change: WriteGroup) -> WriteGroup:
+        """Make a change in one commit, all or nothing; return the change that undoes it."""
+
+        async def work(caller: Caller) -> WriteGroup:
+            write = self._calls.executor.write
+            return await write(caller, space, change.make, role=change.role)
+
+        return await self._recorded("change", work)
 
     async def spaces(self) -> list[Space]:
         """Return the spaces that the visitor may use."""
@@ -239,14 +247,3 @@ class Visitor:
             )
             self._calls.metrics.observe_call(call, mode, status, seconds)
         return result
-
-
-def _checked(operation: Operation, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments; raise InvalidInput if REST would refuse them."""
-    try:
-        model = arguments_model(operation)(**given)
-    except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"]))
-        raise InvalidInput(f"{where}: {str(fault['msg']).rstrip('.')}."[:500]) from error
-    return {name: getattr(model, name) for name in model.model_fields_set}

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from nicegui import ui
 from nicegui.element import Element
 
 from hades.context.text.evidence import lines_of
-from hades.domain.answer import Fact, Interval, Passage, Path
+from hades.domain.answer import Fact, Passage, Path
 from hades.domain.graph import Node
 from hades.domain.hierarchy import Theme
 from hades.domain.plain import counted, one_line
 from hades.domain.statement import day
 from hades.domain.topics import Chunk
+from hades.language.sentences import SAID_CHARACTERS, place_said
 from hades.ui.controls import box, button, link, text
 from hades.ui.frame import Frame
+from hades.ui.prose import stored
 
 CHARACTERS_SHOWN = 900
 """A longer passage is cut on its card; the source page has all of it."""
@@ -24,16 +26,20 @@ Judge = Callable[[str, bool], Awaitable[None]]
 
 
 def passage_card(
-    frame: Frame, number: int, passage: Passage, judge: Judge | None = None
+    frame: Frame,
+    number: int,
+    passage: Passage,
+    judge: Judge | None = None,
+    said: Sequence[str] = (),
 ) -> Element:
-    """Draw a passage: where it stands, since when it holds, its text, and how it was found."""
+    """Draw a passage: where it stands, since when it holds, and its text with what was `said`."""
     chunk = passage.chunk
     with box("card", "article", id=f"passage-{number}") as card:
         with box("line spread"):
             _place(frame, number, chunk, f", {lines_of(passage)}")
             if judge is not None:
                 _thumbs(f"passage:{number}", f"passage {number}", judge)
-        _passage_text(chunk.text)
+        _chunk_text(chunk, said)
         with box("line"):
             if passage.valid_to is None:
                 text(f"since {day(passage.valid_from)}", "chip")
@@ -42,8 +48,6 @@ def passage_card(
                 text(f"held {held}", "chip old")
             if passage.superseded:
                 text("said again later", "chip old")
-            text(f"found by {', '.join(passage.retrievers)}", "chip")
-            belief_chip(passage.belief)
     return card
 
 
@@ -51,7 +55,7 @@ def chunk_card(frame: Frame, number: int, chunk: Chunk, why: str) -> Element:
     """Draw a passage that no question found, as `passage_card` does; `why` says why it is here."""
     with box("card", "article", id=f"passage-{number}") as card:
         _place(frame, number, chunk)
-        _passage_text(chunk.text)
+        _chunk_text(chunk, ())
         text(why, "chip")
     return card
 
@@ -64,9 +68,13 @@ def _place(frame: Frame, number: int, chunk: Chunk, more: str = "") -> None:
         text(f"version {chunk.version}{more}", "muted small")
 
 
-def _passage_text(words: str) -> None:
-    cut = words[:CHARACTERS_SHOWN]
-    text(cut + ("…" if len(words) > len(cut) else ""), "text", "div")
+def _chunk_text(chunk: Chunk, said: Sequence[str]) -> None:
+    """Draw the text of a passage, from a little before what was said if that is far down."""
+    start, end = place_said(chunk.text, said[0]) if said else (0, 0)
+    first = max(0, start - CHARACTERS_SHOWN // 3) if end > CHARACTERS_SHOWN else 0
+    last = first + CHARACTERS_SHOWN
+    words = "…" * bool(first) + chunk.text[first:last] + "…" * (last < len(chunk.text))
+    stored(chunk.topic, words, "text", said)
 
 
 def fact_card(frame: Frame, number: int, fact: Fact) -> Element:
@@ -76,10 +84,8 @@ def fact_card(frame: Frame, number: int, fact: Fact) -> Element:
             with box("keep"):
                 text(f"F{number}", "number")
                 text(fact.text, "", "h3")
-            with box("tight"):
-                if fact.edge.valid_to:
-                    text("ended", "chip old")
-                belief_chip(fact.belief)
+            if fact.edge.valid_to:
+                text("ended", "chip old")
         if fact.edge.provenance is not None:
             chunk = fact.edge.provenance.chunk
             link(f"stated in {one_line(chunk)}", chunk_address(frame, chunk), "small")
@@ -106,10 +112,8 @@ def path_card(frame: Frame, number: int, path: Path, judge: Judge | None = None)
                     _node(frame, step.target)
             if judge is not None:
                 _thumbs(f"path:{number}", f"path {number}", judge)
-        with box("line"):
-            belief_chip(path.belief)
-            if path.rationale and len(path.steps) > 1:
-                text(path.rationale, "muted small")
+        if path.rationale and len(path.steps) > 1:
+            text(path.rationale, "muted small")
     return card
 
 
@@ -121,22 +125,19 @@ def theme_card(frame: Frame, number: int, theme: Theme) -> Element:
             name = one_line(theme.cluster.label) or theme.cluster.id
             link(name, frame.address("/map", cluster=theme.cluster.id))
             text(counted(theme.cluster.size, "passage"), "muted small")
-        _passage_text(theme.cluster.summary)
+        stored("", theme.cluster.summary[:CHARACTERS_SHOWN], "text")
         with box("line small"):
             for chunk in theme.cites:
                 link(one_line(chunk), chunk_address(frame, chunk))
     return card
 
 
-def belief_chip(belief: Interval) -> None:
-    """Show how sure the memory is."""
-    interval = f"between {belief.low:.0%} and {belief.high:.0%}"
-    text(f"belief {belief.mean:.0%}", "chip whole", title=interval)
-
-
-def source_address(frame: Frame, topic: str, version: int | None, chunk: int | None = None) -> str:
-    """Return the address of a version of a topic, with one of its passages marked."""
-    return frame.address("/source", topic=topic, version=version, chunk=chunk)
+def source_address(
+    frame: Frame, topic: str, version: int | None, chunk: int | None = None, said: str = ""
+) -> str:
+    """Return the address of a version of a topic, with a passage or what it `said` marked."""
+    marked = {"chunk": chunk, "said": said[:SAID_CHARACTERS]}
+    return frame.address("/source", topic=topic, version=version, **marked)
 
 
 def chunk_address(frame: Frame, chunk: str) -> str:
@@ -150,7 +151,7 @@ def node_address(frame: Frame, node: Node) -> str:
     """Return the page of a node."""
     if node.kind == "chunk":
         return chunk_address(frame, node.name)
-    page = "/topic" if node.kind == "topic" else "/graph"
+    page = "/topic" if node.kind == "topic" else "/about"
     return frame.address(page, name=node.name)
 
 

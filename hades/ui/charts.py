@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from nicegui import ui
 
@@ -13,7 +13,8 @@ _TONES = ("var(--accent)", "var(--warn)")
 
 
 def lines(label: str, series: Mapping[str, Sequence[tuple[datetime, float]]]) -> None:
-    """Draw lines over time, at most two; `label` says what they show, for screen readers."""
+    """Draw at most two lines over time until now; `label` says to screen readers what they show."""
+    now = iso(datetime.now(UTC))
     rule = {"lineStyle": {"color": "var(--line)"}}
     axis = {
         "axisLabel": {"color": "var(--muted)", "hideOverlap": True},
@@ -25,7 +26,12 @@ def lines(label: str, series: Mapping[str, Sequence[tuple[datetime, float]]]) ->
         "grid": {"left": 4, "right": 16, "top": 34, "bottom": 4, "containLabel": True},
         "legend": {"top": 0, "left": 0, "textStyle": {"color": "var(--text)"}},
         "tooltip": {"trigger": "axis"},
-        "xAxis": {"type": "time", **axis, "splitLine": {"show": False}},
+        "xAxis": {
+            "type": "time",
+            "max": now,
+            **axis,
+            "splitLine": {"show": False},
+        },
         "yAxis": {"type": "value", **axis},
         "series": [
             {

@@ -1,7 +1,7 @@
 """Controls: native HTML elements for pages, labelled, and quiet while somebody types.
 
-A form sends its fields when it is submitted, so that typing sends nothing. Text is always set as
-text, never as HTML.
+A form sends its fields when it is submitted, so that typing sends nothing. Text is set as text,
+never as HTML; `prose.py` shows Markdown.
 """
 
 from __future__ import annotations
@@ -120,6 +120,14 @@ def forget_area(name: str) -> None:
         f"sessionStorage.removeItem({json.dumps(f'hades {name}')}); "
         f"document.getElementsByName({json.dumps(name)}).forEach(it => it.value = '')"
     )
+
+
+def fold(title: str, *, is_open: bool = False) -> Element:
+    """Return a part of the page that is shown when its title is pressed."""
+    folded = box("fold", "details", **({"open": True} if is_open else {}))
+    with folded:
+        text(title, "", "summary")
+    return folded
 
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

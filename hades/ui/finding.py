@@ -36,9 +36,8 @@ _REASONS = {
 
 
 def how_found(recall: Recall) -> None:
-    """Draw the panel beside an answer."""
-    with box("card stack", "section", **{"aria-label": "How it was found"}):
-        text("How it was found", "", "h2")
+    """Draw how an answer was found."""
+    with box("stack", "section", **{"aria-label": "How it was found"}):
         with box("tight small"):
             text(str(recall.asked))
             if recall.time is not None:
@@ -49,7 +48,12 @@ def how_found(recall: Recall) -> None:
                 f"{recall.ms:.0f} ms, {recall.tokens:,}{room} tokens, "
                 f"{counted(sum(stage.reads for stage in recall.telemetry), 'document')} read."
             )
-            text(f"The answer is among these with a probability of {recall.belief.mean:.0%}.")
+            for number, passage in enumerate(recall.passages, 1):
+                text(
+                    f"[{number}] belief {passage.belief.mean:.0%}, "
+                    f"found by {', '.join(passage.retrievers)}.",
+                    "muted",
+                )
         _waterfall(recall)
         lines = list(dict.fromkeys(map(_reason, recall.reasons)))
         if lines:

@@ -14,6 +14,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -28,6 +29,7 @@ from hades.errors import HadesError, NotFound
 from hades.serve.auth.browsers import SignedOut
 from hades.serve.auth.caller import Role
 from hades.serve.problems import FAILED_INSIDE
+from hades.serve.write_groups import WriteGroup
 from hades.ui.calls import Visitor
 from hades.ui.controls import box, button, empty, error, link, select, slider, text
 
@@ -35,7 +37,8 @@ STEPS = 1_000
 """The positions of the time slider; the last one is now."""
 PLAYED_STEPS, PLAY_EVERY_S = 20, 0.8
 """Play moves the slider through the memory's life in this many steps, with this pause."""
-CONNECT_S, ANSWER_S = 30.0, 1.0
+FIRST_S, ANSWER_S = 0.3, 1.0
+"""How long a page waits for its content before it is sent without, and for a browser's answer."""
 DEFAULT = "default"
 """The space of an address that names none."""
 SHORT_LIFE_DAYS = 60
@@ -86,6 +89,7 @@ class Frame:
         self.by_known = query.pop("axis", "") == "known"
         """Whether `at` is what was known then, instead of what was true then."""
         self._said = ""
+        self._undo: WriteGroup | None = None
         self._draw = draw
         self._role = role
         self._drawing: dict[int, asyncio.Task[None]] = {}
@@ -120,12 +124,24 @@ class Frame:
         return path + (f"?{urlencode(given, quote_via=quote)}" if given else "")
 
     async def do(self, said: str, change: Awaitable[object]) -> None:
-        """Wait for a change, then draw the page again with what was done, or show why not."""
+        """Wait for a change, then draw the page again with what was done, or show why not.
+
+        If it returns the change that undoes it, the page offers that.
+        """
         with self.errors():
-            await change
+            done = await change
             self._said = said
+            self._undo = done if isinstance(done, WriteGroup) else None
             await self.read_spaces()
             await self.show(**self.query)
+
+    def note_done(self, said: str, undo: WriteGroup | None) -> None:
+        """Say what was done, with a button that undoes it if it can be undone."""
+        with box("note line spread", role="status"):
+            text(said[:500])
+            if undo is not None:
+                take_back = partial(self.visitor.make, self.space, undo)
+                button("Undo", lambda: self.do("Undone.", take_back()), "small")
 
     async def show(self, **query: Any) -> None:
         """Draw the page again with other parameters in its address."""
@@ -180,20 +196,24 @@ class Frame:
     # The frame itself
 
     async def open(self) -> None:
-        """Draw the frame, then the page once the browser is connected."""
-        client = ui.context.client
+        """Draw the frame and begin the page."""
         self._dark = ui.dark_mode(self.visitor.session.dark)
         with ui.header(fixed=False, add_scroll_padding=False).classes("top"):
             link("Skip to the content", "#content", "skip")
             self._bar = box("bar")
             self._time = box("time")
         self._main = box("page", id="content", tabindex=-1, **{"aria-busy": "true"})
-        await client.connected(timeout=CONNECT_S)
+        self._begun = asyncio.create_task(self._begin())
+        await asyncio.wait({self._begun}, timeout=FIRST_S)
+
+    async def _begin(self) -> None:
+        """Draw the bars and the page; what is ready in FIRST_S comes with the page itself."""
         await self.read_spaces()
         self._draw_time()
         with self._main, self.errors():
             self._lifetime = await self.call_now("lifetime")
         self._redraw()
+        await asyncio.wait(self._drawing.values())
 
     async def read_spaces(self) -> None:
         """Read which spaces there are, choose one if none is chosen, and draw the bar."""
@@ -308,7 +328,7 @@ class Frame:
     async def _draw_page(self) -> None:
         self.visitor.require(self._role, self.space)
         if self._said:
-            text(self._said[:500], "note", "p", role="status")
+            self.note_done(self._said, self._undo)
             self._said = ""
         await self._draw(self)
 

@@ -1,4 +1,4 @@
-"""A part of the graph as a chart of ECharts, which NiceGUI brings along, and as GraphML.
+"""A part of the graph as a chart of ECharts, which NiceGUI brings along.
 
 The same graph is always drawn alike. Kinds differ by shape, groups by colour. All names reach the
 browser as text: the tooltip is drawn on the canvas, not as HTML.
@@ -6,11 +6,11 @@ browser as text: the tooltip is drawn on the canvas, not as HTML.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from math import cos, sin, sqrt
-from pathlib import Path as FilePath
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import igraph
@@ -24,11 +24,13 @@ WIDTH, HEIGHT = 1000, 780
 COLOURS = ("#3b82c4", "#c2661a", "#2e9e5b", "#a06bd0", "#d0508c", "#8a8f2a", "#1f9aa8")
 """Each has a contrast of at least 3 to 1 on the light and on the dark ground."""
 REST, REST_COLOUR, EDGE_COLOUR = "Others", "#808890", "#a0a8b0"
-LABELLED_NODES, LABELLED_EDGES, MANY_EDGES, PATHS_DRAWN = 150, 40, 500, 6
+LABELLED_NODES, LABELLED_EDGES, MANY_EDGES = 150, 40, 500
 """More than these would be slow to move: the tooltip tells the rest, such as directions."""
 KIND_WORDS = {"topic": "topic", "entity": "name", "chunk": "passage"}
 _SHAPES = {"topic": "rect", "entity": "circle", "chunk": "diamond"}
-_LABEL_CHARACTERS, _TIP_CHARACTERS = 24, 200
+_LABEL_CHARACTERS, _TIP_CHARACTERS = 22, 200
+_PARTS, _PARTS_READ = re.compile(r"(?<=[/.:#@])(?=[^\W\d])"), 6
+"""Where a part of a name begins, and how many of the last parts a label may show."""
 _MOVES = 5_000
 Place = tuple[float, float]
 EdgeKey = tuple[Node, str, Node]
@@ -42,57 +44,46 @@ def key_of(node: SubgraphNode) -> Node:
 def with_paths(graph: Subgraph, paths: Sequence[Path]) -> tuple[Subgraph, set[EdgeKey]]:
     """Return a graph with the nodes and edges of paths added to it, and the keys of these edges."""
     nodes = {key_of(node): node for node in graph.nodes}
-    edges = {(edge.source, edge.relation, edge.target): edge for edge in graph.edges}
-    on_path = set()
+    edges = {edge_key(edge): edge for edge in graph.edges}
+    on_path = {edge_key(edge): edge for path in paths for edge in path.edges()}
     for path in paths:
         for hops, node in enumerate(path.nodes):
             nodes.setdefault(node, SubgraphNode(node.kind, node.name, hops, 1))
-        for edge in path.edges():
-            key = edge.source, edge.relation, edge.target
-            edges.setdefault(key, SubgraphEdge(*key, edge.weight))
-            on_path.add(key)
-    return Subgraph(tuple(nodes.values()), tuple(edges.values()), graph.left_out), on_path
+    drawn = Subgraph(tuple(nodes.values()), tuple((on_path | edges).values()), graph.left_out)
+    return drawn, set(on_path)
 
 
-def paths_chart(paths: Sequence[Path]) -> dict[str, Any]:
-    """Return the options of a chart of the best paths: a row for each, a column for each step."""
-    graph, _ = with_paths(Subgraph((), ()), paths[:PATHS_DRAWN])
-    columns, rows = dict[Node, int](), dict[Node, int]()
-    for row, path in enumerate(paths[:PATHS_DRAWN]):
-        for column, node in enumerate(path.nodes):
-            columns[node] = max(column, columns.get(node, 0))
-            rows.setdefault(node, row)
-    across, down = ([place[key_of(node)] for node in graph.nodes] for place in (columns, rows))
-    places = list(zip(_spread(across, WIDTH), _spread(down, HEIGHT // 3), strict=True))
-    options = chart(graph, places, [1] * len(places), groups_of(graph, by_topic=False))
-    options["series"][0] |= {"roam": False, "center": [WIDTH / 2, HEIGHT / 6]}
-    return options
+def edge_key(edge: SubgraphEdge) -> EdgeKey:
+    """Return what tells an edge from all others in a drawing."""
+    return edge.source, edge.relation, edge.target
+
+
+def by_topic(graph: Subgraph) -> Subgraph:
+    """Return a graph in which a topic stands for its passages: people think of whole notes."""
+    nodes = {topic_of(key_of(node)): node for node in graph.nodes}
+    links: Counter[Node] = Counter()
+    for node in graph.nodes:
+        links[topic_of(key_of(node))] += node.degree
+    whole = [replace(node, kind=key.kind, name=key.name, degree=links[key])
+             for key, node in nodes.items()]  # fmt: skip
+    moved = [replace(edge, source=topic_of(edge.source), target=topic_of(edge.target))
+             for edge in graph.edges]  # fmt: skip
+    edges = {edge_key(edge): edge for edge in moved if edge.source != edge.target}
+    return Subgraph(tuple(whole), tuple(edges.values()), graph.left_out)
+
+
+def topic_of(node: Node) -> Node:
+    """Return the topic of a passage; another node is its own."""
+    return Node("topic", node.name.rpartition("@")[0]) if node.kind == "chunk" else node
 
 
 def as_igraph(graph: Subgraph) -> igraph.Graph:
-    """Return the graph for igraph's algorithms and formats."""
+    """Return the graph for igraph's algorithms."""
     numbers = {key_of(node): number for number, node in enumerate(graph.nodes)}
     ends = [(numbers[edge.source], numbers[edge.target]) for edge in graph.edges]
     drawn = igraph.Graph(n=len(numbers), edges=ends, directed=True)
-    drawn.vs["name"] = [one_line(node.name) for node in graph.nodes]
-    drawn.vs["kind"] = [node.kind for node in graph.nodes]
-    drawn.es["relation"] = [one_line(edge.relation) for edge in graph.edges]
     drawn.es["weight"] = [max(edge.weight, 0.01) for edge in graph.edges]
     return drawn
-
-
-def graphml(graph: Subgraph) -> str:
-    """Return a graph as GraphML, for Gephi, yEd, NetworkX and igraph."""
-    with TemporaryDirectory() as folder:
-        file = FilePath(folder) / "graph.graphml"
-        as_igraph(graph).write_graphml(str(file))
-        return file.read_text("utf-8")
-
-
-def page_rank(graph: Subgraph) -> list[float]:
-    """Return the PageRank of each node among those drawn; edges lead both ways."""
-    ranks: list[float] = as_igraph(graph).pagerank(directed=False, weights="weight")
-    return ranks
 
 
 def layout(graph: Subgraph, known: Mapping[Node, Place]) -> list[Place]:
@@ -111,25 +102,28 @@ def layout(graph: Subgraph, known: Mapping[Node, Place]) -> list[Place]:
 
 
 def _spread(values: Sequence[float], room: int) -> list[float]:
+    """Return values from 0 to `room`, half as they are and half by rank, so that none crowd."""
     low, wide = min(values, default=0), max(values, default=0) - min(values, default=0)
-    return [round((value - low) / wide * room, 1) if wide > 1e-6 else room / 2 for value in values]
+    if wide < 1e-6:
+        return [room / 2] * len(values)
+    ranks = {value: rank for rank, value in enumerate(sorted({*values}))}
+    shares = [(value - low) / wide + ranks[value] / (len(ranks) - 1) for value in values]
+    return [round(share / 2 * room, 1) for share in shares]
 
 
-def groups_of(graph: Subgraph, *, by_topic: bool) -> list[str]:
-    """Return the group that colours each node: its topic if it is a common one, or its kind."""
-    if not by_topic:
-        return [KIND_WORDS[node.kind].capitalize() for node in graph.nodes]
-    topics = {key_of(node): node.name.rpartition("@")[0] if node.kind == "chunk" else node.name
-              for node in graph.nodes if node.kind != "entity"}  # fmt: skip
-    votes: defaultdict[Node, Counter[str]] = defaultdict(Counter)
-    for edge in graph.edges:
-        for end, other in ((edge.source, edge.target), (edge.target, edge.source)):
-            if end not in topics and other in topics:
-                votes[end][topics[other]] += 1
-    topics |= {name: counts.most_common(1)[0][0] for name, counts in votes.items()}
-    groups = [topics.get(key_of(node), REST) for node in graph.nodes]
-    common = {group for group, _ in Counter(groups).most_common(len(COLOURS))}
-    return [group if group in common else REST for group in groups]
+def groups_of(graph: Subgraph) -> list[str]:
+    """Return the group that colours each node: the part of the graph that it is in.
+
+    A part is called by its most linked node (Clauset, Newman and Moore, 2004). Small parts share
+    a group.
+    """
+    drawn = as_igraph(graph).as_undirected(combine_edges={"weight": "sum"})
+    parts = drawn.community_fastgreedy(weights="weight").as_clustering().membership
+    largest = [part for part, _ in Counter(parts).most_common(len(COLOURS))]
+    names: dict[int, str] = {}
+    for part, node in sorted(zip(parts, graph.nodes, strict=True), key=lambda it: it[1].degree):
+        names[part] = node.name
+    return [names[part] if part in largest else REST for part in parts]
 
 
 def colours_of(groups: Sequence[str]) -> dict[str, str]:
@@ -150,29 +144,31 @@ def chart(
     numbers = {key_of(node): number for number, node in enumerate(graph.nodes)}
     largest, colours = max(sizes, default=0) or 1, colours_of(groups)
     labelled = set(sorted(range(len(sizes)), key=lambda number: -sizes[number])[:LABELLED_NODES])
-    many = len(graph.edges) > MANY_EDGES
+    many, room = len(graph.edges) > MANY_EDGES, 26 if len(graph.nodes) < 40 else 14
+    names = short_names([node.name for node in graph.nodes])
     nodes = [
-        _node(number, place, node.name, value=node.degree, selected=number == chosen,
+        _node(number, place, name, value=node.degree, selected=number == chosen,
               tip=cut(f"{node.name}, {KIND_WORDS[node.kind]}, {node.degree} links"),
-              symbol=_SHAPES[node.kind], symbolSize=round(10 + 26 * sqrt(size / largest), 1),
+              symbol=_SHAPES[node.kind], symbolSize=round(8 + room * sqrt(size / largest), 1),
               itemStyle={"color": colours[group]}, label={"show": number in labelled})
-        for number, (node, place, size, group)
-        in enumerate(zip(graph.nodes, places, sizes, groups, strict=True))
+        for number, (node, name, place, size, group)
+        in enumerate(zip(graph.nodes, names, places, sizes, groups, strict=True))
     ]  # fmt: skip
     links = []
     for edge in graph.edges:
         source, target = numbers[edge.source], numbers[edge.target]
         marked = (edge.source, edge.relation, edge.target) in on_path
         style: dict[str, Any] = {"width": 4 if marked else (0.5 + edge.weight) / (1 + many)}
-        style |= {":color": _colour("accent")} if marked else {}
+        style |= {":color": colour("accent")} if marked else {}
         tip = cut(f"{edge.source} {edge.relation} {edge.target}, {edge.weight:.2f}")
         links.append({"source": source, "target": target, "value": edge.weight, "tip": tip,
                       "lineStyle": style})  # fmt: skip
         if len(graph.edges) <= LABELLED_EDGES:
             # ECharts misplaces labels of edges if labels may be hidden: a node without a shape.
             (x1, y1), (x2, y2) = places[source], places[target]
-            nodes.append(_node(f"edge {len(links)}", ((x1 + x2) / 2, (y1 + y2) / 2),
-                               edge.relation.replace("_", " "), value=0, symbolSize=0.1,
+            words = cut(edge.relation.replace("_", " "), _LABEL_CHARACTERS)
+            nodes.append(_node(f"edge {len(links)}", ((x1 + x2) / 2, (y1 + y2) / 2), words,
+                               value=0, symbolSize=0.1,
                                label=_LABEL | {"position": "inside", "fontSize": 11}))  # fmt: skip
     series = {
         "type": "graph", "data": nodes, "links": links, "roam": True, "roamTrigger": "global",
@@ -181,17 +177,41 @@ def chart(
         "lineStyle": {"color": EDGE_COLOUR, "opacity": 1},
         "label": _LABEL | {"position": "bottom"}, "labelLayout": {"hideOverlap": True},
         "selectedMode": "single", "emphasis": {"focus": "adjacency"},
-        "select": {"itemStyle": {":borderColor": _colour("text"), "borderWidth": 3}},
+        "select": {"itemStyle": {":borderColor": colour("text"), "borderWidth": 3}},
     }  # fmt: skip
     return {"animation": False, "tooltip": TOOLTIP, "series": [series]}
 
 
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return a short label for each name; names that differ keep what tells them apart.
+
+    Of a long name the last parts are shown: of `requests.sessions.Session.request`, it is
+    `Session.request`.
+    """
+    tails = [_tails(one_line(name)) for name in names]
+    often = Counter(tail for several in tails for tail in several)
+    shown = []
+    for several in tails:
+        fitting = [tail for tail in several if len(tail) <= _LABEL_CHARACTERS] or several[:1]
+        longer = [tail for tail in several if len(tail) >= len(fitting[-1])]
+        tail = next((tail for tail in longer if often[tail] == 1), fitting[-1])
+        over = len(tail) > _LABEL_CHARACTERS
+        shown.append(f"{tail[: _LABEL_CHARACTERS - 13]}…{tail[-12:]}" if over else tail)
+    return shown
+
+
+def _tails(name: str) -> list[str]:
+    """Return the ends of a name that begin at one of its parts, the shortest first."""
+    parts = _PARTS.split(name)[-_PARTS_READ:]
+    tails = ["".join(parts[at:]) for at in reversed(range(len(parts)))]
+    return tails if tails[-1] == name else [*tails, name]
+
+
 def _node(number: int | str, place: Place, name: str, **given: Any) -> dict[str, Any]:
-    name = cut(name, _LABEL_CHARACTERS)
     return {"id": str(number), "name": name, "x": place[0], "y": place[1], **given}
 
 
-def _colour(name: str) -> str:
+def colour(name: str) -> str:
     """Return JavaScript that reads a colour of the theme as the page shows it now."""
     return (
         "(() => { const probe = document.body.appendChild(document.createElement('i')); "
@@ -200,8 +220,8 @@ def _colour(name: str) -> str:
     )
 
 
-_LABEL = {"show": True, ":color": _colour("text"), "minMargin": 6, "textBorderWidth": 2,
-          ":textBorderColor": _colour("surface")}  # fmt: skip
+_LABEL = {"show": True, ":color": colour("text"), "minMargin": 6, "textBorderWidth": 2,
+          ":textBorderColor": colour("surface")}  # fmt: skip
 TOOLTIP = {"renderMode": "richText", "confine": True, ":formatter": "(it) => it.data.tip"}
 
 

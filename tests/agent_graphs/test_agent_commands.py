@@ -85,4 +85,4 @@ def test_without_langgraph_the_extra_is_named(
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     for words in (("ask", "Who leads Atlas?", "--agent"), ("chat",)):
-        assert "pip install 'hades-memory[agents]'" in shell.refused(*words)
+        assert "need the extra `agents`: pip install" in shell.refused(*words)

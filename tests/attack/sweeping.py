@@ -18,7 +18,7 @@ TOPIC, ENTITY, RELATION = "plans/door", "Vera Quill", "keeps"
 QUESTION = "What does Vera Quill keep behind the door of plans/door?"
 TIME = "2024-01-10"
 _TIMES = ("as_of", "known_at", "since", "until", "valid_from", "valid_to", "at", "when", "after")
-_ENTITIES = ("name", "names", "source", "subject", "keep", "other", "entity")
+_ENTITIES = ("name", "names", "source", "keep", "other", "entity")
 VALUES: Mapping[str, Any] = {
     **dict.fromkeys(_ENTITIES, ENTITY),
     **dict.fromkeys((*_TIMES, "older_than"), TIME),

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from making import LIKELY, SPRING, passage, path
 
 from hades.context.pack import LEDGER_TOKENS_AT_MOST, PATH_TOKENS_AT_MOST, Packed, pack
-from hades.context.text.layout import indented
 from hades.context.tokens import count, cut, cut_words
-from hades.domain.answer import Fact, Passage, Path
+from hades.domain.answer import Fact, Passage, Path, indented
 from hades.domain.graph import Edge, Node, Reason
 from hades.domain.hierarchy import Cluster, Theme
 from hades.models.encoder import count_tokens

@@ -47,7 +47,6 @@ def test_passages_of_one_subject_are_one_cluster(organised: hades.Memory) -> Non
     low = [cluster for cluster in report.clusters if cluster.level == 1]
     bread = next(cluster for cluster in low if cluster.label.startswith("bread"))
     shown = organised.clusters(bread.id)
-    assert "dough" in bread.label
     assert all("[bread/" in line for line in bread.summary.splitlines())
     assert bread.summary.splitlines()
     assert shown.members[0].nearness >= shown.members[-1].nearness
@@ -256,7 +255,7 @@ def test_without_the_libraries_the_reason_is_one_sentence(
 
     memory.remember("tea", "Tea is ready.")
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(hades.Unavailable, match=r"pip install 'hades-memory\[hierarchy\]'"):
+    with pytest.raises(hades.Unavailable, match=r"pip install .*\[organise\]"):
         memory.organise()
     assert memory.hierarchy().current is None
 

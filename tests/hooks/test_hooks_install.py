@@ -50,7 +50,7 @@ def test_install_shows_keeps_and_backs_up(shell: Shell, tmp_path: Path) -> None:
     assert "nothing to write" in shell.alone("hooks", "install", "claude-code", "--yes")
     shell.alone("hooks", "uninstall", "claude-code", "--yes")
     assert json.loads(file.read_text()) == OTHER
-    assert "no hook of HADES" in shell.alone("hooks", "uninstall", "claude-code", "--yes")
+    assert "nothing of HADES" in shell.alone("hooks", "uninstall", "claude-code", "--yes")
 
 
 def test_a_second_installation_replaces_the_first(shell: Shell, tmp_path: Path) -> None:

@@ -236,16 +236,16 @@ def test_notes_are_searched_as_they_are_remembered(memory: hades.Memory) -> None
 
 def test_what_is_mentioned_together(folder: Path, memory: hades.Memory) -> None:
     memory.ingest(folder)
-    found = {r.name: r for r in memory.related("Ann Lee")}
+    found = {r.name: r for r in memory.about("Ann Lee").near}
     assert found["Blue Lake"].count == 1
     assert found["Acme Institute"].strength == 0.5
     assert "Bob Stone" not in found
-    assert "Bob Stone" in {r.name for r in memory.related("WOF")}
+    assert "Bob Stone" in {r.name for r in memory.about("WOF").near}
     (folder / "lake.md").unlink()
     memory.ingest(folder)
-    assert "Blue Lake" not in {r.name for r in memory.related("Ann Lee")}
+    assert "Blue Lake" not in {r.name for r in memory.about("Ann Lee").near}
     with pytest.raises(hades.NotFound):
-        memory.related("Nobody")
+        memory.about("Nobody")
 
 
 def test_spaces_do_not_find_each_other(memory: hades.Memory) -> None:

@@ -170,6 +170,6 @@ def test_without_ray_the_extra_is_named(
     monkeypatch.setitem(sys.modules, "ray", None)
     with (
         hades.open(tmp_path / "m.hades") as memory,
-        pytest.raises(Unavailable, match=r"extra `cluster`: pip install 'hades-memory\[cluster\]'"),
+        pytest.raises(Unavailable, match=r"extra `cluster`: pip install .*\[cluster\]"),
     ):
         memory.ingest(corpus, ray="local")

@@ -208,7 +208,7 @@ def test_an_acronym_means_its_long_form_in_any_order(
             for m in mentioned
             for at in m.positions
         )
-        assert "Ann Lee" in {r.name for r in memory.related(name)}
+        assert "Ann Lee" in {r.name for r in memory.about(name).near}
     (entity,) = memory.entities("Mass*")
     assert (entity.aliases, entity.frequency) == (("MIT",), 3)
     assert memory.entities("MIT") == []

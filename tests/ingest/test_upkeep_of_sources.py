@@ -53,7 +53,7 @@ def test_renamed_code_stands_under_its_new_name(folder: Path, memory: hades.Memo
     (hit,) = memory.search("stripes", kind="code")
     assert hit.chunk.heading == chunk.heading
     assert memory.search("tools", retriever="words") == []
-    assert "docs.animals.stripes" in {r.name for r in memory.related("docs.animals")}
+    assert "docs.animals.stripes" in {r.name for r in memory.about("docs.animals").near}
     with pytest.raises(hades.NotFound):
         memory.get("docs/tools.py")
     assert memory.check() == []

@@ -27,7 +27,15 @@ FOUND = {
     "Since 12 May 2024 Gateway runs on 64 GB RAM, from 00:00 UTC.": ["Gateway", "RAM"],
     "From March 3, 2021 Mira has 9,860 SMS, 3 units and Mondays.": ["Mira", "SMS"],
     "On the rota: Mira Mon Wed Fri, Saturday Oskar.": ["Mira", "Oskar"],
+    # Verbs and roles at the beginning of a sentence
+    "Gave Oskar the keys. Lent Mira a tent.": ["Oskar", "Mira"],
+    "Treasurer Oskar paid. Nurse Mira Holm came.": ["Oskar", "Mira Holm"],
+    "Secretary of Bergen.": ["Secretary of Bergen"],
     # Numbers
+    "Rivals: Brevo 25, Klaviyo 45, Mailjet 17.": ["Brevo", "Klaviyo", "Mailjet"],
+    "from Phase 1, Phase 2, Phase 3": ["Phase 1", "Phase 2", "Phase 3"],
+    "costs EUR 1 300, Bergen 12 to 16 May, needs 40 kWh": ["Bergen"],
+    "has an RMSE of 24.1": ["RMSE"],
     "We run Postgres 14.10 since Version 0.3.": ["Postgres 14.10"],
     "It is a 1988 Norwegian film from the 1994 Winter Games.": ["Norwegian", "1994 Winter Games"],
     "They live at 610 Bay Street.": ["610 Bay Street"],
@@ -39,6 +47,7 @@ FOUND = {
     "at Berg & Holm": ["Berg & Holm"],
     "of Mira Holm's Acme Search": ["Mira Holm", "Acme Search"],
     "at the Women's World Cup": ["Women's World Cup"],
+    "on New Year's Eve": ["New Year's Eve"],
     "he left Acme for Blue Lake": ["Acme", "Blue Lake"],
     "the Institute for Media": ["Institute for Media"],
     "ask Mira/Oskar": ["Mira", "Oskar"],

@@ -126,6 +126,8 @@ def test_a_brief_tells_of_all_volumes(library: Library) -> None:
 def test_counts_and_lists_are_put_together(library: Library) -> None:
     assert [topic.name for topic in library.topics()] == sorted(NOTES)
     assert [topic.name for topic in library.topics(limit=2)] == sorted(NOTES)[:2]
+    latest = library.topics(limit=2, latest=True)
+    assert [topic.name for topic in latest] == [*NOTES][:-3:-1]
     assert library.stats()["topics"] == len(NOTES)
 
 

@@ -63,6 +63,9 @@ def test_ask(shell: Shell) -> None:
     found = shell.json("ask", "Why was approach X rejected?")
     assert found["sentences"][0]["citation"] == 1
     assert found["unsaid"] == []
+    assert "recall" not in found
+    assert out.startswith(found["text"])
+    assert shell.json("ask", "Why was approach X rejected?", "--whole")["recall"]["passages"]
 
 
 def test_asked_about_something_unknown(shell: Shell) -> None:

@@ -104,7 +104,7 @@ def test_a_memory_of_one_note(memory: hades.Memory) -> None:
 
 def test_a_memory_without_notes_or_with_an_empty_one(memory: hades.Memory) -> None:
     assert asked(memory, "Where is the wifi password?").sentences == ()
-    memory.remember("empty", "")
+    memory.remember("empty", "", kind="document")
     assert asked(memory, "Where is the wifi password?").sentences == ()
 
 

@@ -105,6 +105,7 @@ def test_told_facts_and_times_in_words_are_answered(client: httpx.Client) -> Non
         client,
         """{ space {
              ask(question: "What makes approach X viable after the fix?") {
+               text citations { label cite }
                sentences { kind label text }
                recall { facts { text belief { mean } edge { id target { name } } } } }
              then: recall(question: "What happened in January 2024?") {
@@ -117,6 +118,9 @@ def test_told_facts_and_times_in_words_are_answered(client: httpx.Client) -> Non
     assert fact["edge"]["target"] == {"name": "refactoring/q1"}
     cited = {one["label"]: (one["kind"], one["text"]) for one in space["ask"]["sentences"]}
     assert cited["[F1]"] == ("fact", fact["text"])
+    assert f"{fact['text']} [F1]" in space["ask"]["text"].splitlines()
+    cites = {one["label"]: one["cite"] for one in space["ask"]["citations"]}
+    assert cites["[F1]"] == f"edge {fact['edge']['id']}"
     assert space["then"]["wants"] == "happenings"
     assert space["then"]["time"] == {
         "kind": "during",

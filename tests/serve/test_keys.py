@@ -106,3 +106,25 @@ def test_the_commands(path: Path) -> None:
     assert "revoked phone" in hades_("revoke", "phone")
     refused = CliRunner().invoke(app, ["keys", "create", "x", "--role", "god", "-m", str(path)])
     assert refused.exit_code == 2
+
+
+def test_the_last_use_is_the_last_one(keys: Keys) -> None:
+    made, token = keys.create("laptop", Role.READER)
+    assert keys.find(token) is not None
+    (first,) = keys.listed()  # in the process that saw the use, as the page asks
+    keys.known(made.id)  # a request of a page that the key signed in
+    left = threading.Event()
+    writing = threading.Thread(target=keys.flush_until, args=(left,))
+    writing.start()
+    try:
+        for _ in range(600):
+            (others,) = Keys(keys.path).listed()  # as another process reads it
+            if others.used_at != first.used_at:
+                break
+            left.wait(0.1)
+    finally:
+        left.set()
+        writing.join()
+    assert first.used_at is not None
+    assert others.used_at is not None
+    assert others.used_at > first.used_at

@@ -284,3 +284,17 @@ def test_whatever_is_there_stays(
     after = json.loads(file.read_text(encoding="utf-8"))
     assert list(after.pop("mcpServers")) == ["hades"]
     assert after == config
+    install.plan("claude-code", "hades", None, here=folder).apply()
+    assert json.loads(file.read_text(encoding="utf-8")) == {**config, "mcpServers": {}}
+
+
+def test_what_was_installed_is_removed_again_and_nothing_else(home: Path) -> None:
+    file = home / ".cursor/mcp.json"
+    run("--install", "cursor", "--yes", "--name", "other")
+    before = file.read_bytes()
+    run("--install", "cursor", "--yes")
+    assert "This is removed" in run("--uninstall", "cursor", "--yes").output
+    assert file.read_bytes() == before
+    assert "There is nothing of HADES in it." in run("--uninstall", "cursor", "--yes").output
+    assert file.read_bytes() == before
+    assert run("--uninstall", "cursor", "--install", "cursor", "--yes").exit_code == 2

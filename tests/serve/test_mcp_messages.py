@@ -27,7 +27,7 @@ EMPTY = ("Summarise the tea of January 2024", "What are the main themes of my no
 """Questions whose answers say what is missing, and how to make it."""
 FILLED = {
     **dict.fromkeys(("question", "query"), "Why was approach X rejected?"),
-    **dict.fromkeys(("topic", "name", "subject", "source", "entity_id"), "design/approach_x"),
+    **dict.fromkeys(("topic", "name", "source", "entity_id"), "design/approach_x"),
     **dict.fromkeys(("content", "text", "old_content", "new_content"), "Approach X is fine now."),
     "relation": "likes",
     "target": "tea",

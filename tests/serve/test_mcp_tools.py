@@ -22,7 +22,7 @@ from hades.serve.mcp.answers import ANSWER_CHARACTERS_AT_MOST
 
 WHY = {"question": "Why don't we use approach X?"}
 CORE = {
-    *("brief", "recall", "ask", "get", "history", "topics", "edges", "when_changed"),
+    *("brief", "recall", "ask", "about", "get", "history", "topics", "edges", "when_changed"),
     *("remember", "relate", "change_fact", "unrelate", "forget"),
 }
 SEEDS = {"pathrag_retrieve", "hipporag_retrieve", "graph_query_paths", "graph_entity_update"}
@@ -147,7 +147,9 @@ def test_what_is_remembered_is_recalled(executor: Executor) -> None:
     assert "Cite as: [1] design/cache@1#0" in text_of(found)
     (sentence,) = answer.structured_content["sentences"]
     said = f"design/cache: {note['content']}"
-    assert sentence == {"text": said, "cite": "design/cache@1#0"}
+    assert (sentence["text"], sentence["label"]) == (said, "[1]")
+    (source,) = answer.structured_content["citations"]
+    assert (source["label"], source["cite"]) == ("[1]", "design/cache@1#0")
     cited = "[1] design/cache@1#0, line 1, 2024-03-01, belief "
     assert text_of(answer).startswith(f" {said} [1]\n{cited}")
 
@@ -180,7 +182,10 @@ def test_told_facts_are_recalled_and_cited(executor: Executor) -> None:
     (told,) = found.structured_content["facts"]
     assert (told["number"], told["cite"], told["text"]) == (1, "edge 1", said)
     assert (told["target"]["name"], told["evidence"]) == ("rack 4", "the label")
-    assert answer.structured_content["sentences"] == [{"text": said, "cite": "edge 1"}]
+    values = answer.structured_content
+    assert (values["text"], values["is_doubtful"]) == (f"{said} [F1]", False)
+    assert [(one["label"], one["cite"]) for one in values["citations"]] == [("[F1]", "edge 1")]
+    assert not {"recall", "facts", "passages"} & set(values)
     assert text_of(answer).startswith(f' {said} [F1]\n[F1] edge 1  "the label", belief ')
 
 
@@ -344,7 +349,7 @@ def test_a_fact_is_stated_changes_and_ends(executor: Executor) -> None:
         (
             "change_fact",
             {
-                "subject": "Ann",
+                "source": "Ann",
                 "relation": "lives_in",
                 "to": "Rome",
                 "new_relation": "lives_in",
@@ -423,7 +428,7 @@ def test_what_is_wrong_is_told_in_a_sentence(story: Executor) -> None:
         ("ingest_text", {"topic": "a", "text": "x" * 1_000_001}, "longer than 1,000,000"),
         ("remember", {"topic": "a\x00", "content": "x"}, "NUL"),
         ("remember", {"topic": "lunch", "content": "x", "expect_version": 0}, "lunch"),
-        ("change_fact", {"subject": "lunch", "relation": "is"}, "No such edge holds"),
+        ("change_fact", {"source": "lunch", "relation": "is"}, "No such edge holds"),
         ("forget", {"topic": "nothing"}, "nothing"),
         ("nothing", {}, "There is no tool 'nothing': archival_memory"),
     ]
@@ -537,7 +542,7 @@ def test_working_memory_is_what_to_have_in_mind(story: Executor) -> None:
 def test_a_change_one_is_unsure_of_waits_for_approval(executor: Executor, path: Path) -> None:
     fields = {"relation": "found_by", "target": "Ann Lee"}
     unsure = {"entity_id": "Bug Y", "fields": fields, "confidence": 0.5, "idempotency_key": "k1"}
-    sure = {"subject": "Bug Y", "alias": "BUG-7", "confidence": 0.9}
+    sure = {"name": "Bug Y", "alias": "BUG-7", "confidence": 0.9}
     _, first, again, other, odd, applied = in_turn(
         executor,
         ("relate", {"source": "Bug Y", "relation": "is_in", "target": "the data layer"}),

@@ -60,7 +60,7 @@ def test_facts_are_told_ended_and_changed(ask: Asker) -> None:
     assert told.json()["target"] == {"kind": "entity", "name": "Rome"}
     changed = ask.post(
         f"{S}/edges/change",
-        {"subject": "ann", "relation": "lives_in", "to": "Oslo", "new_relation": "lives_in"},
+        {"source": "ann", "relation": "lives_in", "to": "Oslo", "new_relation": "lives_in"},
     ).json()
     assert [edge["target"]["name"] for edge in changed["opened"]] == ["Oslo"]
     ended = ask.post(f"{S}/edges/end", {"source": "ann", "relation": "lives_in"}).json()
@@ -68,7 +68,7 @@ def test_facts_are_told_ended_and_changed(ask: Asker) -> None:
     assert ask.post(f"{S}/edges/end", {}).status_code == 422
     assert ask.post(f"{S}/edges/end", {"source": "a"}).status_code == 422
     assert ask.post(f"{S}/edges/end", {"source": 99}).status_code == 404
-    missing = ask.post(f"{S}/edges/change", {"subject": "ann", "relation": "nothing"})
+    missing = ask.post(f"{S}/edges/change", {"source": "ann", "relation": "nothing"})
     assert missing.status_code == 404
 
 
@@ -103,7 +103,7 @@ def test_entities_have_names_aliases_and_kinds(ask: Asker) -> None:
 def test_names_are_found_where_they_are_mentioned(ask: Asker) -> None:
     found = ask.get(f"{S}/mentions/Bug%20Y").json()["items"]
     assert {one["chunk"]["topic"] for one in found} >= {"bugs/bug_y", "refactoring/q1"}
-    assert ask.get(f"{S}/related/Bug%20Y?limit=3").status_code == 200
+    assert ask.get(f"{S}/about/Bug%20Y?limit=3").status_code == 200
     assert ask.get(f"{S}/mentions/Nobody").status_code == 404
 
 
@@ -124,6 +124,17 @@ def test_a_question_is_answered_with_passages_and_paths(ask: Asker) -> None:
     assert recall.json()["valid"].startswith(BEFORE)
     answer = ask.post(f"{S}/ask", {"question": "Is approach X viable?", "budget": 500}).json()
     assert "viable" in answer["sentences"][0]["text"]
+    said = [f"{one['text']} {one['label']}" for one in answer["sentences"]]
+    assert answer["text"].splitlines() == said
+    cites = {cited["label"]: cited["cite"] for cited in answer["citations"]}
+    assert set(cites) == {one["label"] for one in answer["sentences"]}
+    assert cites["[F1]"] == "edge 2"
+    assert answer["is_doubtful"] is False
+    assert 0 < answer["probability"] <= 1
+    whole = ask.post(
+        f"{S}/ask", {"question": "Is approach X viable?", "budget": 500, "whole": True}
+    ).json()
+    assert whole.keys() - answer.keys() == {"recall"}
     unknown = ask.post(f"{S}/ask", {"question": "Is approach Z viable?"}).json()
     assert unknown["unsaid"] == ["approach Z"]
     planned = ask.post(f"{S}/recall", {"question": "x", "plan": {"graph": {"hops": 99}}}).json()
@@ -202,7 +213,7 @@ def test_an_export_in_no_format_is_refused(ask: Asker) -> None:
 
 
 def test_what_nobody_is_sure_of_waits_for_an_admin(ask: Asker) -> None:
-    wish = {"subject": "ann", "relation": "knows", "target": "bob", "confidence": 0.3}
+    wish = {"name": "ann", "relation": "knows", "target": "bob", "confidence": 0.3}
     before = ask.get(f"{S}/proposals").json()["items"]
     waits = ask.post(f"{S}/proposals", wish, caller=WRITER).json()
     assert waits["status"] == "waiting"

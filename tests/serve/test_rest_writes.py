@@ -77,13 +77,13 @@ def test_every_kind_of_write_takes_a_key(ask: Asker) -> None:
     ask.put(f"{S}/states/a", {"content": "one"})
     calls = [
         ("POST", f"{S}/edges", {"source": "a", "relation": "r", "target": "b"}),
-        ("POST", f"{S}/edges/change", {"subject": "a", "relation": "r", "to": "c"}),
+        ("POST", f"{S}/edges/change", {"source": "a", "relation": "r", "to": "c"}),
         ("POST", f"{S}/entities/alias", {"name": "b", "alias": "B!"}),
         ("POST", f"{S}/entities/merge", {"keep": "b", "others": ["c"]}),
         ("POST", f"{S}/entities/split", {"name": "c"}),
         ("PUT", f"{S}/inverses/r", {"inverse": "q"}),
         ("POST", f"{S}/edges/end", {"source": 2}),
-        ("POST", f"{S}/proposals", {"subject": "a", "alias": "x", "confidence": 0.1}),
+        ("POST", f"{S}/proposals", {"name": "a", "alias": "x", "confidence": 0.1}),
         ("POST", "/v1/spaces", {"name": "other"}),
         ("DELETE", "/v1/spaces/other", None),
         ("DELETE", f"{S}/states/a", None),

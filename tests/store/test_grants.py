@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from roles_making import QUESTION, attacker, refused, role_name, roles, sql
+from roles_making import COLUMNS, QUESTION, attacker, refused, role_name, roles, sql
 
 import hades
 from hades.store.postgres.address import read_server_address
 from hades.store.postgres.grants import _POLICIES, grant
-from hades.store.schema import COLUMNS
 
 psycopg = pytest.importorskip("psycopg")
 

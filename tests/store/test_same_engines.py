@@ -83,7 +83,7 @@ PLAN: dict[str, Any] = {"plan": UNHURRIED}
 ASKED: list[Step] = [
     *(("recall", (question,), PLAN) for question in ("Who met Bob?", "Why was it rejected?")),
     ("search", ("Rome heat",), {}),
-    ("related", ("Bob",), {}),
+    ("about", ("Bob",), {}),
     ("mentions", ("Ann Lee",), {}),
 ]
 

@@ -54,7 +54,9 @@ def remember_everything(place: Path) -> None:
         memory.remember(
             HOSTILE,
             "Cabbage: <img src=x onerror=alert(1)> **bold** [x](javascript:alert(1)) "
-            "<svg onload=alert(1)></svg> `${alert(1)}` {{ 1 + 1 }}",
+            "<svg onload=alert(1)></svg> `${alert(1)}` {{ 1 + 1 }} ![Walrus](/sign-out) "
+            "[Sign in](/sign-out) <https://evil.test/> <a href=/sign-out>Next</a>\n\n"
+            '[Tusk]: /sign-out\n\n[Tusk]\n\n```js"><img/src=x/onerror=alert(2)>\nalert(3)\n```',
             valid_from="2025-01-01",
             tags=["<b>x</b>"],
         )

@@ -25,9 +25,12 @@ THEN = "at=2025-12-01T00:00:00Z"
 PAGES = {
     "ask": "/",
     "answer": MOTOR,
+    "talk": "/?before=Which%20motor%20do%20we%20choose%3F&q=Why%3F",
     "answer-then": f"{MOTOR}&{THEN}",
     "answer-paths": "/?q=How%20is%20Fjord%20Drives%20connected%20to%20the%20launch%3F",
     "answer-none": "/?q=zebra%20crossing",
+    "about": "/about?name=Marlene",
+    "about-none": "/about?name=zebra",
     "topics": "/topics",
     "topics-none": "/topics?search=zebra",
     "topic": "/topic?name=motor/choice",
@@ -160,13 +163,13 @@ def tab_to(page: Any, name: str) -> None:
 
 ABSURD = ["%00", "1e9", "-1", "../../etc/passwd", "<script>alert(1)</script>", "x" * 20_000, "%ff"]
 PARAMETERS = {
-    "/": ("q", "mode", "budget", "at", "axis", "space"),
+    "/": ("q", "before", "at", "axis", "space"),
     "/topics": ("search", "after", "at", "space"),
     "/topic": ("name", "before", "after", "at"),
     "/source": ("topic", "version", "chunk", "at"),
     "/sessions": ("search", "since", "until", "shown", "at", "space"),
     "/session": ("name", "at", "space"),
-    "/graph": ("name", "search", "hops", "kind", "relation", "weight", "size", "node", "at"),
+    "/graph": ("name", "search", "hops", "kind", "relation", "weight", "node", "at"),
     "/map": ("cluster", "passages", "at"),
     "/add": ("at", "space"),
     "/review": ("said", "at", "space"),

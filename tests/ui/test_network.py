@@ -1,25 +1,19 @@
-"""A part of the graph as a chart and as GraphML, without a browser."""
+"""A part of the graph as a chart, without a browser."""
 
 from __future__ import annotations
-
-import io
-
-import networkx
-import pytest
 
 from hades.domain.answer import Interval, Path, Step, Subgraph, SubgraphEdge, SubgraphNode
 from hades.domain.graph import Node
 from hades.ui.network import (
     COLOURS,
     REST,
+    by_topic,
     chart,
     colours_of,
-    graphml,
     groups_of,
     key_of,
     layout,
-    page_rank,
-    paths_chart,
+    short_names,
     with_paths,
 )
 
@@ -39,17 +33,6 @@ def graph_of(*edges: tuple[Node, str, Node], left_out: int = 0) -> Subgraph:
 SMALL = graph_of((GUIDE, "says", PART), (PART, "mentions", ANN), (ANN, "led_by", SCRIPT))
 
 
-def test_graphml_is_read_by_other_tools_with_names_as_they_are() -> None:
-    read = networkx.read_graphml(io.BytesIO(graphml(SMALL).encode()))
-    names = [data["name"] for _, data in read.nodes(data=True)]
-    assert names == ["guide", "guide@1#0", "Ann", "<script>alert(1)</script>�{a|b}"]
-    assert [data["relation"] for *_, data in read.edges(data=True)] == [
-        "says",
-        "mentions",
-        "led_by",
-    ]
-
-
 def test_the_same_graph_is_drawn_alike_and_grows_from_where_it_was() -> None:
     places = layout(SMALL, {})
     assert places == layout(SMALL, {})
@@ -60,12 +43,45 @@ def test_the_same_graph_is_drawn_alike_and_grows_from_where_it_was() -> None:
     assert layout(Subgraph((), ()), {}) == []
 
 
-def test_colours_show_kind_or_topic_and_sizes_pagerank() -> None:
-    assert groups_of(SMALL, by_topic=False) == ["Topic", "Passage", "Name", "Name"]
-    assert groups_of(SMALL, by_topic=True) == ["guide", "guide", "guide", REST]
-    assert sum(page_rank(SMALL)) == pytest.approx(1)
-    many = [f"topic {number}" for number in range(20)] + [REST]
-    assert len(colours_of(many)) == len(COLOURS) + 1
+def test_parts_of_a_graph_have_a_colour_each_and_small_ones_share_one() -> None:
+    apart = graph_of(*((Node("entity", f"{part}"), "knows", Node("entity", f"{part}b"))
+                       for part in range(len(COLOURS) + 2)))  # fmt: skip
+    groups = groups_of(apart)
+    assert groups[0] == groups[1]
+    assert groups.count(REST) == 4
+    assert len(colours_of(groups)) == len(COLOURS) + 1
+    assert groups_of(Subgraph((), ())) == []
+
+
+def test_a_topic_stands_for_its_passages() -> None:
+    drawn = by_topic(SMALL)
+    assert [(node.kind, node.name) for node in drawn.nodes] == [
+        ("topic", "guide"),
+        ("entity", "Ann"),
+        ("entity", SCRIPT.name),
+    ]
+    assert [(edge.source, edge.relation, edge.target) for edge in drawn.edges] == [
+        (GUIDE, "mentions", ANN),
+        (ANN, "led_by", SCRIPT),
+    ]
+
+
+def test_long_names_are_shown_by_the_part_that_tells_them_apart() -> None:
+    names = [
+        "requests.sessions.Session.request",
+        "requests.sessions.Session",
+        "guides/one/reference/http/index.md",
+        "guides/two/reference/http/index.md",
+        "meeting 2025-11-06 5.0 planning",
+        "Ann Miller",
+        "x" * 5_000,
+        "a/" * 300,
+    ]
+    shown = short_names(names)
+    assert shown[:2] == ["Session.request", "sessions.Session"]
+    assert shown[5] == "Ann Miller"
+    assert len(set(shown)) == len(names)
+    assert max(map(len, shown)) <= 22
 
 
 def test_a_path_is_added_to_the_drawing_and_marked() -> None:
@@ -74,20 +90,18 @@ def test_a_path_is_added_to_the_drawing_and_marked() -> None:
     drawn, on_path = with_paths(SMALL, [path])
     assert len(drawn.nodes) == 5
     assert on_path == {(Node("entity", "Bob"), "knows", ANN)}
-    groups = groups_of(drawn, by_topic=False)
+    groups = groups_of(drawn)
     series = chart(drawn, layout(drawn, {}), [1.0] * 5, groups, on_path)["series"][0]
     assert [link["lineStyle"]["width"] for link in series["links"]].count(4) == 1
     assert series["edgeSymbol"] == ["none", "arrow"]
-    names = [node["name"] for node in paths_chart([path])["series"][0]["data"]]
-    assert names == ["Ann", "Bob", "knows"]
 
 
 def test_names_reach_the_browser_as_text_and_cut() -> None:
     long = graph_of((Node("entity", "x" * 5_000), ":relation", SCRIPT))
-    options = chart(long, layout(long, {}), [1.0, 1.0], groups_of(long, by_topic=False))
+    options = chart(long, layout(long, {}), [1.0, 1.0], groups_of(long))
     assert options["tooltip"]["renderMode"] == "richText"
     first, second, relation = options["series"][0]["data"]
-    assert len(first["name"]) == 24
+    assert len(first["name"]) == 22
     assert len(first["tip"]) == 200
     assert "\n" not in second["tip"]
     assert relation["name"] == ":relation"

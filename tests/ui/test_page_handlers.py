@@ -20,6 +20,7 @@ from hades.operations.declare import OPERATIONS
 from hades.serve.auth.browsers import Addition
 from hades.serve.auth.caller import Role
 from hades.serve.sent_files import BYTES_AT_MOST, FILES_AT_MOST
+from hades.serve.write_groups import NamedWrite, WriteGroup
 from hades.store.records import Progress
 from hades.ui.calls import Visitor
 from hades.ui.frame import Frame
@@ -39,6 +40,9 @@ class File:
     async def save(self, path: str | Path, /) -> None:
         Path(path).parent.mkdir(parents=True)
         Path(path).write_text("# Walrus\n\nIt has tusks.")
+
+
+APPROVING = WriteGroup(["a"], [("approve", {"proposal": 1})])
 
 
 async def _draw(_frame: Frame) -> None: ...
@@ -67,7 +71,7 @@ def _handlers(frame: Frame) -> dict[str, Coroutine[Any, Any, object]]:
         "add.undo_addition": add.undo_addition(frame, Addition("default", "", {"a": 2})),
         "ask.give_feedback": ask.give_feedback(frame, "x", "passage:1", True),
         "topics.restore": topics.restore(frame, state, 2),
-        "review.decide": review.decide(frame, (("approve", {"proposal": 1}),)),
+        "Visitor.make": frame.visitor.make("default", APPROVING),
         "map._organise": frame.call_now("organise"),
         "Visitor.add_files": frame.visitor.add_files("default", [File("walrus.md")]),
         "Visitor.cancel_job": frame.visitor.cancel_job("default", "x"),
@@ -208,6 +212,68 @@ def test_a_restore_hides_nothing_that_was_written_meanwhile(site: Site) -> None:
         asyncio.run(topics.restore(frame, old, 1))
 
 
+def changed(memory: Memory) -> tuple[object, ...]:
+    """What a change may change: texts, facts with their times, names, and what waits."""
+    facts = {(str(edge), edge.valid_from, edge.valid_to) for edge in memory.edges(all=True)}
+    waiting = [proposal.id for proposal in memory.proposals()]
+    ann = memory.entity("Ann")
+    return memory.get("bug").content, facts, ann.aliases, ann.kind, waiting
+
+
+@pytest.mark.parametrize(
+    "writes",
+    [
+        [("relate", {"source": "bug", "relation": "seen_by", "target": "Ann"})],
+        [("unrelate", {"source": "bug", "relation": "owned_by"})],
+        [("unrelate", {"source": 1, "mistake": True})],
+        [
+            ("unrelate", {"source": 1, "mistake": True}),
+            ("relate", {"source": "bug", "relation": "owned_by", "target": "Bob"}),
+        ],
+        [("approve", {"proposal": 1})],
+        [("approve", {"proposal": 2})],
+        [("approve", {"proposal": 3})],
+        [("approve", {"proposal": 4})],
+        [("approve", {"proposal": 5})],
+        [("reject", {"proposal": 1}), ("approve", {"proposal": 2})],
+    ],
+    ids=str,
+)
+def test_a_change_is_undone(tmp_path: Path, writes: list[NamedWrite]) -> None:
+    site = Site(tmp_path)
+    admin, memory = site.visitor(Role.ADMIN), site.executor.memory
+    called(admin, "remember", topic="bug", content="It leaks.")
+    called(admin, "relate", source="bug", relation="owned_by", target="Ann", weight=0.7)
+    for subject, proposed in (
+        ("bug", {"relation": "blocks", "target": "release"}),
+        ("bug", {"content": "It is mended."}),
+        ("Ann", {"alias": "Annie"}),
+        ("bug", {"relation": "owned_by", "target": "Cyd", "exclusive": True}),
+        ("Ann", {"kind": "person"}),
+    ):
+        called(admin, "propose", subject=subject, confidence=0.1, **proposed)
+    before = changed(memory)
+    undo = asyncio.run(admin.make("default", WriteGroup(["bug", "Ann"], writes)))
+    after = changed(memory)
+    assert after != before
+    asyncio.run(admin.make("default", undo))
+    assert changed(memory) == before
+    site.close()
+
+
+def test_a_change_is_made_whole_or_not_at_all(site: Site) -> None:
+    frame, memory = framed(site.visitor(Role.WRITER)), site.executor.memory
+    called(frame.visitor, "relate", source="Zoe", relation="knows", target="Yan")
+    (edge,) = memory.edges("Zoe")
+    wrong = [
+        ("unrelate", {"source": edge.id, "mistake": True}),
+        ("relate", {"source": "Zoe", "relation": "knows", "target": "X", "valid_from": "soonish"}),
+    ]
+    with pytest.raises(InvalidInput):
+        asyncio.run(frame.visitor.make("default", WriteGroup(["Zoe"], wrong)))
+    assert memory.edges("Zoe") == [edge]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("accepted", [True, False])
 def test_a_contradiction_of_notes_is_decided(tmp_path: Path, accepted: bool) -> None:
@@ -220,9 +286,7 @@ def test_a_contradiction_of_notes_is_decided(tmp_path: Path, accepted: bool) -> 
     called(admin, "relate", source="project/atlas", relation="part_of", target="plans/spring")
     (conflict,) = called(admin, "quality").disagreements
     item = asyncio.run(review._contradiction(frame, conflict, is_admin=True))
-    decision = item.accept if accepted else item.reject
-    assert decision is not None
-    asyncio.run(review.decide(frame, decision.calls))
+    asyncio.run(review.decide(frame, [item], accepted=accepted))
     assert called(admin, "quality").disagreements == ()
     links = memory.edges(item.topic, relation="supersedes")
     assert bool(links) == accepted

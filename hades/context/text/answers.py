@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from hades.context.text.evidence import (
     fact_line,
@@ -42,9 +41,10 @@ from hades.domain.plain import counted
 from hades.domain.question import Intent
 from hades.domain.strength import Strength
 from hades.domain.topics import Chunk, Hit
-from hades.language.sentences import on_one_line
 
 BAR_CHARACTERS = 32
+_CITED = ("fact", "passage")
+"""The kinds of sources that a model can cite by what it can read."""
 AFFECTS_SENTENCES = {
     Reason.ARCHIVE_LOST,
     Reason.CUT_QUESTION,
@@ -107,20 +107,15 @@ def context_text(found: Recall, at_most: int) -> str:
     if not found.passages and not found.paths and not found.facts:
         line = nothing_found(found)
         return joined([line] if Reason.NOTHING_KNOWN in _reasons(found) else [line, *reasons])
-    cites = ", ".join(f"{label} {shown_cite(cite)}" for label, cite in sources(found).items())
-    lines = [*_time(found), TextLine(f"Cite as: {cites}")]
+    cited = sorted(found.citations, key=lambda cited: _label_order(cited.label))
+    cites = [f"{one.label} {shown_cite(one.cite)}" for one in cited if one.kind in _CITED]
+    lines = [*_time(found), TextLine(f"Cite as: {', '.join(cites)}")]
     if found.id:
         lines.append(TextLine(f"Recall: {found.id}"))
     if not any(note.reason is Reason.FALLBACK and note.stage == "rank" for note in found.reasons):
         lines.append(TextLine(f"How likely the answer is among these: {found.belief.mean:.2f}"))
     end = f"\n\n{joined([*lines, *reasons])}"
     return found.context[: max(at_most - len(end), 0)] + end
-
-
-def sources(found: Recall) -> dict[str, str]:
-    """Map the labels in a text to their sources: `[F1]` to an edge, `[1]` to a passage."""
-    facts = {f"[F{n}]": fact.edge.cite for n, fact in enumerate(found.facts, 1)}
-    return facts | {f"[{n}]": passage.id for n, passage in enumerate(found.passages, 1)}
 
 
 @writes(Answer)
@@ -130,7 +125,7 @@ def answer_lines(answer: Answer) -> PlainText:
     if answer.shortfall:
         yield TextLine(f"{answer.shortfall} Closest:" if answer.sentences else answer.shortfall)
     for sentence in answer.sentences:
-        yield TextBody(replace(sentence, text=on_one_line(sentence.text)).marked())
+        yield TextBody(sentence.marked())
     yield from _time(found)
     affects = set(AFFECTS_SENTENCES)
     if found.level or any(note.stage == "themes" for note in found.reasons):

@@ -7,16 +7,18 @@ from datetime import datetime
 
 from hades.context.text.layout import (
     PlainText,
+    TextBody,
     TextLine,
     flat,
     moment,
     quoted,
+    shown_cite,
     shown_name,
     since_until,
     writes,
 )
 from hades.domain.answer import Subgraph, unlabelled
-from hades.domain.graph import Edge, FactChange, Mentioned, Node, RelationChange, Resolution
+from hades.domain.graph import About, Edge, FactChange, Mentioned, Node, RelationChange, Resolution
 from hades.domain.topics import State
 
 
@@ -103,6 +105,27 @@ def mention_lines(mentions: Sequence[Mentioned]) -> PlainText:
         yield TextLine("no passage mentions it")
 
 
+@writes(About)
+def about_lines(found: About) -> PlainText:
+    """Say what a name is, then list its facts, where it is mentioned, and names near it."""
+    yield TextLine(
+        flat(found.entity.name),
+        (
+            found.entity.kind,
+            *(f"also {flat(other)}" for other in (*found.entity.aliases, *found.entity.merged)),
+            f"known since {moment(found.known_since)}",
+        ),
+        "head",
+    )
+    if found.what:
+        yield TextBody(f"{unlabelled(flat(found.what))} [{shown_cite(found.cite)}]")
+    yield from map(edge_line, found.facts)
+    yield from (edge_line(edge, "ended") for edge in found.ended)
+    yield from mention_lines(found.mentions)
+    if found.near:
+        yield TextLine("mentioned with", (flat(", ".join(other.name for other in found.near)),))
+
+
 @writes(Resolution)
 def resolution_lines(found: Resolution) -> PlainText:
     """List the names that were, or would be, merged, left apart or joined, then the counts."""
@@ -111,6 +134,7 @@ def resolution_lines(found: Resolution) -> PlainText:
         (found.merged, f"{would}merged into"),
         (found.left, "left beside"),
         (found.similar, f"{would}similar_to"),
+        (found.proposed, f"{would}proposed for"),
     ):
         for pair in pairs:
             ends = f"{pair.other} {what} {pair.keep}"
@@ -118,5 +142,5 @@ def resolution_lines(found: Resolution) -> PlainText:
     yield TextLine(
         f"{len(found.merged)} {would}merged, {len(found.left)} left, "
         f"{len(found.similar)} {would}joined, {found.ended} ended, "
-        f"{found.embedded} names {would}embedded"
+        f"{found.embedded} names {would}embedded, {len(found.proposed)} {would}proposed"
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from hades.domain.answer import Passage, without_controls
+from hades.domain.answer import Passage, indented, without_controls
 from hades.domain.plain import one_line
 from hades.domain.topics import State
 
@@ -86,12 +86,6 @@ def quoted(text: str) -> str:
 def excerpt(text: str, at_most: int = EXCERPT_CHARACTERS) -> str:
     """Return the first `at_most` characters of a text, with an ellipsis if it is longer."""
     return text if len(text) <= at_most else f"{text[:at_most]}…"
-
-
-def indented(text: str) -> str:
-    """Return stored text with a space before each line, so that none begins at the margin."""
-    lines = (f" {line}" if line.strip() else "" for line in text.splitlines())
-    return without_controls("\n".join(lines))
 
 
 def shown(head: str, text: str) -> str:

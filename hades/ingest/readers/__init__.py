@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, cast
 
+from hades.errors import lacking
 from hades.ingest.document import Document, Unreadable
 from hades.ingest.readers.code.languages import SUFFIXES as CODE_SUFFIXES
 from hades.ingest.readers.text import check_size, one_line
@@ -85,9 +86,7 @@ def _read(entry: ReaderEntry, known: dict[str, str], raw: bytes, topic: str) -> 
     except ModuleNotFoundError as error:
         if not entry.extra or (error.name or "").startswith("hades"):
             raise
-        raise Unreadable(
-            f"{topic} needs the extra `{entry.extra}`: pip install 'hades-memory[{entry.extra}]'."
-        ) from error
+        raise Unreadable(str(lacking(f"{topic} needs", entry.extra))) from error
     except (Unreadable, MemoryError):
         raise
     except Exception as error:  # format libraries do not document what they raise

@@ -14,6 +14,7 @@ from typing import Any
 import pypdf
 from pypdf.errors import DependencyError
 
+from hades.errors import lacking
 from hades.ingest.document import Document, Unreadable
 from hades.ingest.readers.markdown import MarkdownWriter
 from hades.ingest.readers.text import one_line, paragraphs
@@ -55,9 +56,8 @@ def _unlock(reader: pypdf.PdfReader, topic: str) -> None:
     try:
         locked = reader.is_encrypted and not reader.decrypt("")
     except DependencyError as error:
-        raise Unreadable(
-            f"{topic} is encrypted with AES, which needs: pip install 'pypdf[crypto]'."
-        ) from error
+        what = f"{topic} is encrypted with AES, which needs"
+        raise Unreadable(str(lacking(what, "documents"))) from error
     if locked:
         raise Unreadable(f"{topic} has a password: save it without one.")
 

@@ -18,7 +18,14 @@ from typing import NamedTuple
 
 from hades.domain.times import shift
 from hades.language.english.detect import is_english
-from hades.language.english.lexicon import COUNTS, MONTHS, SEASONS, WEEKDAYS, word_set
+from hades.language.english.lexicon import (
+    COUNTS,
+    MONTHS,
+    PAST_VERBS,
+    SEASONS,
+    WEEKDAYS,
+    word_set,
+)
 from hades.language.english.periods import QuestionWords, Span, read_period, split_words
 from hades.language.patterns import any_of, lazy_pattern
 from hades.language.sentences import NOTE_SENTENCES_AT_MOST, sentences
@@ -45,13 +52,6 @@ _SIGN = lazy_pattern(
     rf"|{any_of((*(name for name in MONTHS if len(name) == 3), *SEASONS))})"
 )
 """The beginning of a word that may be part of a time. Most texts have none and are not read."""
-_PAST = word_set(
-    """was were wasn't weren't had did didn't went came took got made said told saw met left lost
-    broke bought brought caught drove fell felt found gave grew held kept knew paid ran rang sat
-    sent slept sold spent spoke stood stole swam taught thought threw woke won wore wrote ate drank
-    flew forgot gone done been seen born built began chose rode rose sang stuck burst
-    hit hurt led fed dug hung struck lent laid lit quit stung blew froze tore shook"""
-)
 _NO_PAST = word_set(
     """need needed hundred speed shed indeed booked fixed planned scheduled announced arranged
     agreed confirmed invited expected reserved ordered wanted delayed moved
@@ -327,6 +327,6 @@ def _is_past(words: tuple[str, ...]) -> bool | None:
         word.endswith("ed") and len(word) > 4 and word not in _NO_PAST and before not in _PASSIVE
         for before, word in pairwise(("", *words))
     )
-    if any(ended) or not _PAST.isdisjoint(words):
+    if any(ended) or not PAST_VERBS.isdisjoint(words):
         return True
     return None if (_PRESENT | _NO_PAST).isdisjoint(words) else False

@@ -52,7 +52,7 @@ AUXILIARIES = BE | DO | HAVE | MODALS
 """Verbs that begin a yes/no question."""
 _OTHER_AUXILIARIES = word_set("be been being doing done having might cannot let")
 QUESTION_WORDS = word_set("what when where which who whom whose why how")
-_PREPOSITIONS = word_set(
+PREPOSITIONS = word_set(
     """about above after against among around as at before below besides between by down during
     for from in including into like near of off on onto out over per since through throughout to
     toward towards under unlike until up upon via with within without"""
@@ -76,7 +76,7 @@ _REMAINS = word_set("s t")
 """The rests of `it's` and `don't` after tokenising."""
 STOP_WORDS = (
     (ARTICLES | PRONOUNS | _OTHER_PRONOUNS | AUXILIARIES | _OTHER_AUXILIARIES | QUESTION_WORDS)
-    | (_PREPOSITIONS | _CONJUNCTIONS | _ADVERBS | _PLAIN_VERBS | _INTERJECTIONS | _REMAINS)
+    | (PREPOSITIONS | _CONJUNCTIONS | _ADVERBS | _PLAIN_VERBS | _INTERJECTIONS | _REMAINS)
     | (word_set(" ".join(NUMBER_WORDS[:10])) | _LATER_MONTHS | word_set(" ".join(WEEKDAYS)))
 )
 """Words that neither name nor find anything by themselves."""
@@ -94,11 +94,13 @@ _CHANGES = {
         "updated corrected"
     ),
     "value notable": "switched migrated",
-    "value decided": "postponed",
-    "decided": "deci(?:ded?|sion) rejected chose chosen adopted",
-    "decided asked": "agreed signed",
+    "value arranged": "postponed",
+    "decided": "decided rejected chose chosen",
+    "decided asked": "agreed",
     "decided settles": "approved",
-    "decided asked settles": "cancell?ed",
+    "arranged": "adopted",
+    "arranged asked": "signed",
+    "arranged asked settles": "cancell?ed",
     "notable asked": "launched hired left joined broke failed died bought",
     "notable asked settles": "released shipped fixed",
     "notable": "broken born won lost",
@@ -113,7 +115,8 @@ _CHANGES = {
 """Verbs of change in their past forms, by the rules that use them.
 
 value     a sentence gives a new value: `moved to`, `raised from 3 to 4`
-decided   a summary puts the sentence among the decisions
+decided   a brief and a summary put the sentence among the decisions
+arranged  like decided, but mostly said of what merely happened: `adopted a cat`, `signed by Ann`
 notable   a summary prefers the sentence
 asked     a question asks for what happened: `what was shipped in May`
 settles   a note settles its topic
@@ -127,9 +130,22 @@ def changes(use: str) -> str:
     return verbs.replace(" ", "|").replace("_", " ")
 
 
-DECISION = lazy_pattern(rf"(?<!nothing )(?<!not )\b(?:{changes('decided')})\b", re.IGNORECASE)
+DECISION = lazy_pattern(
+    rf"(?<!nothing )(?<!not )(?<!to be )\b(?:(?:{changes('decided')})\b|decision\b[^.\n]{{0,30}}:)",
+    re.IGNORECASE,
+)
 NOTABLE = lazy_pattern(rf"\d|\b(?:{changes('notable')})\b", re.IGNORECASE)
 """Sentences that a summary prefers: numbers, and things that were done."""
+
+
+PAST_VERBS = word_set(
+    """was were wasn't weren't had did didn't went came took got made said told saw met left lost
+    broke bought brought caught drove fell felt found gave grew held kept knew paid ran rang sat
+    sent slept sold spent spoke stood stole swam taught thought threw woke won wore wrote ate drank
+    flew forgot gone done been seen born built began chose rode rose sang stuck burst
+    hit hurt led fed dug hung struck lent laid lit quit stung blew froze tore shook"""
+)
+"""Past forms that do not end in -ed."""
 
 
 # Abbreviations, titles and roles

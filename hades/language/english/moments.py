@@ -72,7 +72,7 @@ def parse_time(when: TimeLike, now: int, *, ahead: bool = False) -> datetime:
     if moment is not None:
         return moment
     raise InvalidInput(
-        f"Cannot read the time {when!r}: write 2024-03-31, 2024-03, "
+        f"Cannot read the time {when!r}: times are written like 2024-03-31, 2024-03, "
         "2024-03-31T14:00+02:00, yesterday or 3 weeks ago."
     )
 
@@ -80,15 +80,12 @@ def parse_time(when: TimeLike, now: int, *, ahead: bool = False) -> datetime:
 def _refused_slashes(when: str, one: int, other: int, year: int) -> InvalidInput:
     """Return the error for a date with slashes, whose order of day and month is not agreed."""
     year = year if year > 99 else 2000 + year
-    meant = set()
+    meant = set[date]()
     for month, day in ((one, other), (other, one)):
         with suppress(ValueError):
             meant.add(date(year, month, day))
-    if not meant:
-        return InvalidInput(f"There is no such date as {when!r}: write it as 2024-03-31.")
-    if len(meant) == 1:
-        return InvalidInput(f"Cannot read the date {when!r}: write it as {meant.pop()}.")
-    return InvalidInput(f"{when!r} is ambiguous: write the date as 2024-03-31.")
+    ways = " or ".join(map(str, sorted(meant))) or "it as year-month-day"
+    return InvalidInput(f"{when!r} is not understood everywhere alike: write {ways}.")
 
 
 def said_moment(words: str | None, at: datetime) -> datetime | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hades.language.english.lexicon import MONTHS, STOP_WORDS, word_set
+from hades.language.english.lexicon import MONTHS, PAST_VERBS, STOP_WORDS, word_set
 from hades.language.languages import language_of, stop_words
 from hades.language.names import name_key
 from hades.language.patterns import any_of, lazy_pattern
@@ -35,7 +35,8 @@ _SPACE = r"[^\S\n]"  # A name ends with its line.
 _NUMBER = r"\d+(?:[.–-]\d+){0,3}(?!\w)"
 _PHRASE = lazy_pattern(
     rf"(?:\b{_NUMBER}{_SPACE})?\b{_CAPITAL}"
-    rf"(?:(?:{_SPACE}(?:{_PARTICLE}{_SPACE}){{0,2}}|[-–]|(?<=\.))(?:{_CAPITAL}|{_NUMBER}))*"
+    rf"(?:(?:{_SPACE}(?:{_PARTICLE}{_SPACE}){{0,2}}|[-–]|(?<=\.)){_CAPITAL}"
+    rf"|(?:{_SPACE}|[-–]|(?<=\.)){_NUMBER})*"
 )
 _QUOTED = lazy_pattern(r"[\"“”]([^\"“”\n]{3,80})[\"“”]")
 _ADDRESS = lazy_pattern(
@@ -46,14 +47,22 @@ _IDENTIFIER = lazy_pattern(
 )
 
 _MONTH = any_of(name.capitalize() for name in MONTHS)
-_DAY = r"(?:\d{1,2}[-–])?\d{1,2}(?:st|nd|rd|th)?"
+_DAY = r"(?:\d{1,2}(?:[-–]|\s(?:to|and)\s))?\d{1,2}(?:st|nd|rd|th)?"
 _WEEKDAY = r"(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:days?)?"
+_CURRENCY = r"(?:EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|CAD|AUD)"
+_UNIT = (
+    r"(?:[kMGT]i?B|[kMG]bit|[kMG]?Hz|[kmMG]?Wh?|m?Ah|[mk]A|kVA?|[kMh]?Pa|m[lL]|[cµn]m"
+    r"|ppm|bar|dB[Am]?)"
+)
+_UNIT_ALONE = lazy_pattern(_UNIT)
 _AMOUNT = lazy_pattern(
     rf"\b{_DAY}\s(?:of\s)?{_MONTH}\b(?:,?\s\d{{4}}\b)?"
     rf"|\b{_MONTH}\s(?:\d{{4}}|{_DAY})\b(?:,?\s\d{{4}}\b)?"
     r"|\bQ[1-4]\s\d{4}\b|\b\d{1,2}:\d\d\b|\b\d{1,3}(?:,\d{3})+\b"
-    r"|\b\d+(?:\.\d+)?\s?(?:%|(?:[kMGT]i?B|[kMG]?Hz|[kmcµ]?[gm]|ml|h|min|people|BC|AD"
-    r"|(?:euro|dollar|unit|time|year|month|week|day|hour|minute|second)s?)\b)"
+    rf"|\b{_CURRENCY}\s\d{{1,3}}(?:[ .,]\d{{3}})*(?:\.\d\d)?\b"
+    rf"|\b\d+(?:\.\d+)?\s?(?:[%°]|(?:{_UNIT}|[kmcµ]?[gm]|l|t|h|min|am|pm|people|BC|AD"
+    r"|per\s?cent|yrs?"
+    r"|(?:euro|dollar|pound|unit|time|year|month|week|night|day|hour|minute|second)s?)\b)"
 )
 """Dates, times and numbers of something."""
 _WEEKDAYS = lazy_pattern(rf"{_WEEKDAY}(?<!Sun)(?:[-–]{_WEEKDAY})?")
@@ -80,8 +89,24 @@ _OPENERS = word_set(
     manager meet met needs nice nobody nope old only owner owns people poor prefers remember
     remind runs saw says single somebody someone sorry speaks still supervisor tell told took
     try uses visit wait want wants welcome woah woo woohoo works yay yep yo yup"""
-)
+) | (PAST_VERBS - {"rose", "led"})
 """First words of a sentence that are not part of the name after them: "Contact Ann Lee"."""
+_ROLES = word_set(
+    """accountant apprentice architect archivist auditor bookkeeper buyer caretaker cleaner
+    clockmaker colleague consignee consultant contractor cousin daughter dentist dispatcher driver
+    electrician foreman gardener grandson granddaughter husband inspector insurer intern janitor
+    landlady landlord lawyer librarian maintainer mechanic midwife neighbor neighbour nephew niece
+    notary nurse organiser organizer physiotherapist plumber radiographer receptionist roofer
+    secretary shipwright son supplier surveyor teacher technician tenant therapist trainer
+    translator treasurer tutor vendor vet watchmaker wife"""
+)
+"""Roles before the name of somebody at the beginning of a sentence: "Treasurer Ann Lee paid"."""
+_LISTED = rf"{_CAPITAL}(?:{_SPACE}{_CAPITAL}){{0,3}}{_SPACE}{_NUMBER}"
+_VALUES = lazy_pattern(
+    rf"\b{_LISTED}(?:[^\n,;:.()]{{0,12}},(?:{_SPACE}and)?{_SPACE}{_LISTED}){{2,}}"
+)
+"""Three or more names with a number each: `Brevo 25, Klaviyo 45, Mailjet 17`."""
+_VALUE = lazy_pattern(rf"([^\W\d]+){_SPACE}{_NUMBER}")
 _HEADING = lazy_pattern(
     r"(?:Version|Table|Column|Row|Line|Figure|Fig|Page|Section|Chapter|Part|Topic|Point|Item|Step"
     r"|Option|Question|Level|Week|Day) [\d.–-]+"
@@ -91,7 +116,9 @@ _FOR = lazy_pattern(
     r"|Secretary|School|Foundation|Council|Association|Department|Fund|Campaign|Committee)s?"
 )
 """Nouns whose names go on with `for`: `Institute for Media`."""
-_WHOSE = frozenset(["Women", "Men", "Children", "People", "King", "Queen"])
+_WHOSE = frozenset(
+    ("Women", "Men", "Children", "People", "King", "Queen", "Mother", "Father", "Valentine", "Year")
+)
 """Owners that are part of the name (`Women's World Cup`); others are names of their own."""
 _TITLE = lazy_pattern(r"(?:Mr|Mrs|Ms|Dr|Prof)\.?")
 _NUMBERED = lazy_pattern(
@@ -134,6 +161,7 @@ def extract_names(text: str) -> dict[str, str]:
         return ";"
 
     plain = _AMOUNT.sub(";", _QUOTED.sub(set_aside, _TURN.sub("\n", text)))
+    plain = _VALUES.sub(_without_values, plain)
     openings: list[str] = []
     for match in _PHRASE.finditer(plain):
         before = plain[max(0, match.start() - _CHARACTERS_BEFORE) : match.start()]
@@ -158,10 +186,18 @@ def extract_names(text: str) -> dict[str, str]:
     return {name: kind for name, kind in found.items() if _is_said(name)}
 
 
+def _without_values(listed: re.Match[str]) -> str:
+    """Remove the numbers of a list of names, unless they tell things of one kind apart."""
+    heads = _VALUE.findall(listed[0])
+    apart = len(set(heads)) == len(heads)
+    return _VALUE.sub(r"\1;", listed[0]) if apart else listed[0]
+
+
 def _is_said(name: str) -> bool:
-    """Return whether a match is a name, and not a heading or a shout in capitals."""
+    """Return whether a match is a name, and not a unit, a heading or a shout in capitals."""
     shouted = name.isupper() and sum(map(str.isalpha, name)) > LETTERS_ALL_LARGE_AT_MOST
-    return not shouted and not _HEADING.fullmatch(name) and is_name(name_key(name))
+    other = shouted or _HEADING.fullmatch(name) or _UNIT_ALONE.fullmatch(name)
+    return not other and is_name(name_key(name))
 
 
 def _is_title(quoted: str) -> bool:
@@ -196,6 +232,7 @@ def _without_opening(parts: list[str], before: str, language: str) -> tuple[list
     if start:
         return parts[start:end], False
     opener = parts[0].lower() in _OPENERS or _PARTICIPLE.fullmatch(parts[0]) is not None
+    opener = opener or (parts[0].lower() in _ROLES and end > 1 and not _is_small(parts[1]))
     if end == 1:
         return parts[opener:end], not opener and not _SHAPED.fullmatch(parts[0])
     apart = (parts[1] == "the" and end > 3) or (parts[1] == "for" and not _FOR.fullmatch(parts[0]))

@@ -32,6 +32,8 @@ depends_on      - name   depend depends depended depending       on # Atlas depe
 depends_on      - name   rely relies relied relying              on # Atlas relies on Redis.
 runs_on         - name   run runs ran running                    on # Atlas runs on Redis.
 uses            - name   use uses used using # Atlas uses Redis.
+extends         - name   extend extends extended extending # Borealis extends Atlas.
+derives_from    - name   derive derives derived deriving         from # Borealis derives from Atlas.
 costs           ! amount cost costs cost costing # A croissant costs 1.60.
 takes           ! duration take takes took taking # The ferry takes 45 minutes.
 """
@@ -47,6 +49,7 @@ blocked_by      - name   blocked by # Atlas is blocked by Borealis.
 responsible_for - name   (?:responsible for|in charge of) # Maya is responsible for Atlas.
 married_to      ! name   married to # Maya is married to Ben.
 part_of         - name   part of # Atlas is part of Borealis.
+derives_from    - name   (?:derived from|based on|built on) # Borealis is based on Atlas.
 member_of       - name   (?:a )?member of # Maya is a member of Atlas.
 costs           ! amount priced at # Atlas is priced at 310 euros.
 """

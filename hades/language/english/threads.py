@@ -45,10 +45,10 @@ _TALK_OF_OPEN = lazy_pattern(
     re.IGNORECASE,
 )
 _USUALLY = lazy_pattern(
-    r"\bis signed\b|\b(?:are|be|being|gets?) (?:rejected|signed|cancell?ed|approved|chosen)\b",
+    r"\b(?:are|be|being|gets?|if|as) (?:rejected|approved|chosen|agreed)\b",
     re.IGNORECASE,
 )
-"""Sentences about what usually happens: “Builds are signed with …”, “Bad requests are rejected”."""
+"""Sentences about what usually happens: “Bad requests are rejected”."""
 _NOTHING_OPEN = lazy_pattern(r"\b(?:no|without|nothing) (?:open|longer)\b", re.IGNORECASE)
 _OVER = lazy_pattern(
     r"^\W{0,9}status\W{1,9}(?:superseded|deprecated|rejected|withdrawn|obsolete|done|closed)\b",

@@ -20,7 +20,9 @@ from hades.recall.find.results import SearchQuery
 
 REPLACING_READ = 64
 """The newest notes that move or cancel something, of those that a question reads."""
-_CHANGES = {stem(verb) for verb in (changes("value") + "|" + changes("decided")).split("|")}
+_CHANGES = {
+    stem(verb) for use in ("value", "decided", "arranged") for verb in changes(use).split("|")
+}
 _CHANGES |= {stem("delayed"), stem("call"), stem("time")}
 """Words in a sentence about a move that do not say what was moved."""
 

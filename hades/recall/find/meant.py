@@ -7,8 +7,8 @@ from contextlib import suppress
 from hades.domain.graph import NodeKind
 from hades.domain.question import Question
 from hades.errors import NotFound
-from hades.language.likeness import jaccard
-from hades.language.names import name_key, paper_id
+from hades.language import likeness
+from hades.language.names import paper_id
 from hades.language.words import words
 from hades.recall.find.finder import Scope
 from hades.store.records import EdgeFilter
@@ -16,9 +16,6 @@ from hades.store.store import Store
 
 NAMES_READ = 1_000
 """The most topics that are compared with an unknown name."""
-NEAR_AT_LEAST = 0.4
-"""The share of common trigrams from which another name is offered."""
-NAMED_AT_MOST = 3
 
 
 def meant_node(store: Store, scope: Scope, name: str, what: str = "topic or entity") -> int:
@@ -67,16 +64,12 @@ def meant_topic(store: Store, scope: Scope, name: str) -> str:
 
 
 def did_you_mean(store: Store, space: int, name: str) -> str:
-    """Return a question that names the topics spelled most like a name; "" if none is near."""
-    longest = max(words(name), key=len, default="")
-    near = dict[str, float]()
-    for part in {longest[:3].lower(), longest[-3:].lower()} - {""}:
-        for other in map(str, store.topics.named(space, part, NAMES_READ)):
-            ends = (other, other.rpartition("/")[2])
-            near[other] = max(jaccard(name_key(name), name_key(end)) for end in ends)
-    best = sorted((-share, other) for other, share in near.items() if share >= NEAR_AT_LEAST)
-    names = " or ".join(repr(other) for _, other in best[:NAMED_AT_MOST])
-    return f" Did you mean {names}?" if names else ""
+    """Return a question that has the names spelled most like this one; "" if none is near."""
+    near = set[str]()
+    for part in {part.lower() for word in words(name)[:4] for part in (word[:3], word[-3:])}:
+        near |= {*store.topics.named(space, part, NAMES_READ)}
+        near |= {*store.entities.spelled(space, part, NAMES_READ)}
+    return likeness.did_you_mean(likeness.spelled_like(name, near))
 
 
 def _called(store: Store, scope: Scope, name: str, what: str) -> int:

@@ -14,6 +14,7 @@ from hades.graph.adjacency import Neighbours
 from hades.graph.arrays import Deadline
 from hades.graph.paths import between
 from hades.graph.reach import Reached, expand
+from hades.index.graph_view import GraphView
 from hades.recall.paths.edge_walk import by_symbols, direct
 from hades.recall.paths.path_text import PathArcs, PathWriter
 from hades.recall.plan import ARCS_A_HOP
@@ -101,10 +102,15 @@ def neighbours(query: QueryContext, node: int, *, limit: int, hops: int) -> list
 
 
 def subgraph(query: QueryContext, nodes: list[int], *, limit: int, hops: int) -> Subgraph:
-    """Return these nodes, up to `limit` within `hops` of them, and the strongest edges of all."""
+    """Return these nodes, up to `limit` within `hops` of them, and the strongest edges of all.
+
+    Without nodes, start from the most linked ones of the space, and follow nothing.
+    """
     graph, writer = query.graph, PathWriter(query)
     starts = {node: _numbers(query, node) for node in nodes}
     seeds = list(dict.fromkeys(number for numbers in starts.values() for number in numbers))
+    if not nodes:
+        seeds, hops = _most_linked(graph, limit), 0
     reached = _reached(query, seeds, hops, limit)
     counts, targets, weights = graph.adjacency.of(reached.nodes)
     sources = np.repeat(reached.nodes, counts)
@@ -133,6 +139,23 @@ def subgraph(query: QueryContext, nodes: list[int], *, limit: int, hops: int) ->
             found.insert(0, SubgraphNode(alone.kind, alone.name, 0, len(numbers)))
             drawn += [SubgraphEdge(alone, "says", writer.node(number), 1.0) for number in own]
     return Subgraph(tuple(found), tuple(drawn), reached.left_out)
+
+
+def _most_linked(graph: GraphView, limit: int) -> list[int]:
+    """Return the names and topics with the most neighbours, and what joins most of these.
+
+    Names and topics get half of the room at most. Hubs are left out, since they join everything.
+    """
+    degrees = graph.adjacency.degrees(np.arange(graph.n))
+    degrees[: graph.first_entity] = 0
+    degrees[graph.barred] = 0
+    names = np.argsort(-degrees, kind="stable")[: limit - limit // 2]
+    names = names[degrees[names] > 0]
+    joined = np.bincount(graph.adjacency.of(names)[1], minlength=graph.n)
+    joined[names] = 0
+    joined[graph.barred] = 0
+    others = np.argsort(-joined, kind="stable")[: limit - len(names)]
+    return [*names.tolist(), *others[joined[others] > 0].tolist()]
 
 
 def related_topics(query: QueryContext, node: int, *, limit: int) -> list[tuple[str, Path]]:

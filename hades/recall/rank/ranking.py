@@ -72,10 +72,12 @@ def merge(passages: Ranking, notes: Ranking) -> Ranking:
     """Merge notes and other texts by belief, and by how near they are to the nearest of all.
 
     Each kind's belief was learnt where that kind holds the answer, so a candidate that is far
-    from the question counts for less.
+    from the question counts for less, and a note counts for less if the reader doubts all notes.
+    The reader's judgement is part of the belief of other texts already.
     """
     near = np.concatenate([notes.near, passages.near])
-    worth = np.concatenate([notes.belief, passages.belief])
+    answered = 1.0 if notes.answered is None else notes.answered
+    worth = np.concatenate([notes.belief * answered, passages.belief])
     worth = worth * np.clip(near / max(NEAR_LEAST, float(near.max())), 0.0, 1.0) ** 2
     kinds = worth[: len(notes.near)], worth[len(notes.near) :]
     merged = Ranking(

@@ -19,15 +19,9 @@ from typing import Any
 
 from hades.errors import Corrupt, Denied
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.auth.keys import (
-    Key,
-    Keys,
-    digest_of,
-    locked_folder,
-    read_private,
-    write_private,
-)
+from hades.serve.auth.keys import Key, Keys, digest_of, locked_folder, read_private
 from hades.serve.jobs import Job
+from hades.store.drafts import write_private
 
 IDLE_S = 12 * 3600.0
 """A session ends when it is not used for so long."""

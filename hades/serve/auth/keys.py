@@ -27,9 +27,11 @@ from typing import Any
 from hades.domain.rules import clean_name
 from hades.errors import Conflict, Corrupt, Denied, HadesError, InvalidInput, NotFound, Unavailable
 from hades.serve.auth.caller import Caller, Role
-from hades.store.drafts import draft_of, private_opener, sync_folder
+from hades.store.drafts import write_private
 
 PREFIX = "hades_"
+FLUSH_EVERY_S = 10.0
+"""How often a server writes the times of its keys' last use to the key file."""
 _FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _log = logging.getLogger(__name__)
 
@@ -105,6 +107,7 @@ class Keys:
 
     def listed(self) -> list[Key]:
         """Return every key, oldest first."""
+        self.flush()
         return sorted(self._read(), key=lambda key: key.made_at)
 
     def revoke(self, name: str) -> Key:
@@ -125,18 +128,24 @@ class Keys:
         # Compare even without such an id, so that both cases take the same time.
         if not hmac.compare_digest(digest, digest[::-1] if key is None else key.digest):
             return None
-        if key is not None:
-            self._used[key.id] = datetime.now(UTC)
-        return key
+        return None if key is None else self.known(key.id)
 
     def known(self, id: str) -> Key | None:
-        """Return the key with this id as it is now; None if it was revoked."""
-        return self._current().get(id)
+        """Return the key with this id as it is now, for a use of it; None if it was revoked."""
+        key = self._current().get(id)
+        if key is not None:
+            self._used[id] = datetime.now(UTC)
+        return key
 
     @property
     def exist(self) -> bool:
         """Whether there is at least one key."""
         return bool(self._current())
+
+    def flush_until(self, left: threading.Event) -> None:
+        """Store the times of last use again and again, until `left` is set."""
+        while not left.wait(FLUSH_EVERY_S):
+            self.flush()
 
     def flush(self) -> None:
         """Store the times of last use in the key file; an error is only logged."""
@@ -211,20 +220,6 @@ def read_private(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise Unavailable(f"{path} cannot be read ({error.strerror}): check it.") from error
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Write a private file atomically: a crash leaves the old content or the new one."""
-    try:
-        with draft_of(path) as draft:
-            with open(draft, "xb", opener=private_opener) as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, path)
-        sync_folder(path.parent)
-    except OSError as error:
-        raise Unavailable(f"{path} cannot be written ({error.strerror}): check it.") from error
 
 
 def _key(record: dict[str, Any]) -> Key:

@@ -6,7 +6,6 @@ caller may do.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 import secrets
@@ -37,8 +36,6 @@ NO_KEY = (
     "`hades keys create` makes one."
 )
 UNKNOWN_KEY = "This key is not known: it may have been revoked."
-FLUSH_EVERY_S = 60.0
-"""How often the times of keys' last use are written to the key file."""
 
 SAFE_HEADERS = {
     "x-content-type-options": "nosniff",
@@ -70,7 +67,6 @@ class AuthMiddleware:
             # A web page could otherwise reach this server by DNS rebinding.
             hosts = [f"[{name}]" if ":" in name else name for name in self._limits.hosts]
             self._by_tcp = TrustedHostMiddleware(self._authenticate, hosts, www_redirect=False)
-        self._flushed_at = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -131,9 +127,6 @@ class AuthMiddleware:
             ) from error
         if key is None:
             return None
-        if time.monotonic() - self._flushed_at > FLUSH_EVERY_S:
-            self._flushed_at = time.monotonic()
-            asyncio.get_running_loop().run_in_executor(None, self._keys.flush)
         # A key cannot give a role above that of the listener.
         role = min(key.role, kind.most)
         return replace(key.caller, role=role, local=kind.local and role == kind.most)

@@ -24,8 +24,9 @@ FIRST = 20
 FIRST_AT_MOST = 200
 HOPS_AT_MOST = 4
 NAMES_AT_MOST = 50
-LEFT_OUT = {"plan", "on_progress", "model", "keep_unsupported", "dry_run"}
-"""Arguments that GraphQL does not offer. A query's time is too short to call a model."""
+LEFT_OUT = {"plan", "on_progress", "model", "keep_unsupported", "dry_run", "whole"}
+"""Arguments that GraphQL does not offer. A query's time is too short to call a model, and it names
+the fields that it wants."""
 
 
 def add_field(

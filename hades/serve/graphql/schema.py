@@ -47,14 +47,14 @@ def _node_name(node: Node) -> str:
 
 
 _OF_A_SPACE = ("stats", "topics", "entity", "entities", "edge", "edges", "when_changed")
-_QUESTIONS = ("paths", "query_paths", "subgraph", "search", "recall", "ask")
+_QUESTIONS = ("about", "paths", "query_paths", "subgraph", "search", "recall", "ask")
 for operation in (*_OF_A_SPACE, *_QUESTIONS):
     add_field(SpaceAt, OPERATIONS[operation])
 _topic_name = attrgetter("name")
 add_field(Topic, OPERATIONS["get"], "state", of=_topic_name)
 for operation in ("history", "diff", "working_memory"):
     add_field(Topic, OPERATIONS[operation], of=_topic_name)
-for operation in ("edges", "neighbours", "paths", "mentions", "related"):
+for operation in ("edges", "neighbours", "paths", "mentions"):
     add_field(Node, OPERATIONS[operation], of=_node_name)
 
 

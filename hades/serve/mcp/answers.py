@@ -46,7 +46,7 @@ VERSION = (
 FACT = ("id", "source", "relation", "target", "valid_from", "valid_to", "evidence")
 
 
-def reply(text: str, **values: Any) -> CallToolResult:
+def reply(text: str, /, **values: Any) -> CallToolResult:
     """Return a tool's answer without values that are None, cut to the limit.
 
     If items of lists were cut, a value `left_out` with their number is added.
@@ -100,6 +100,16 @@ def about(recall: Recall) -> dict[str, Any]:
         "sure": round(recall.belief.mean, DIGITS),
         "notes": [str(note) for note in recall.reasons],
         **{name: getattr(recall, name) for name in ("question", "space", "time", "valid", "known")},
+    }
+
+
+def evidence(recall: Recall) -> dict[str, Any]:
+    """Return the facts, passages and paths of a recall, each to cite by its number."""
+    return {
+        "facts": [fact_values(number, fact) for number, fact in enumerate(recall.facts, 1)],
+        "passages": [passage_values(number, one) for number, one in enumerate(recall.passages, 1)],
+        "paths": recalled_paths(recall),
+        "tokens": recall.tokens,
     }
 
 

@@ -49,6 +49,8 @@ class AgentCall:
     named_space: str = ""
     as_of: str = ""
     known_at: str = ""
+    whole: bool = False
+    """Whether it asks for everything that was found."""
 
     @classmethod
     def of(cls, context: Ctx, space: str = "", as_of: str = "", known_at: str = "") -> AgentCall:

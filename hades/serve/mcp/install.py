@@ -1,4 +1,4 @@
-"""Add HADES to the configuration files of MCP clients.
+"""Add HADES to the configuration files of MCP clients, or remove it again.
 
 The files' paths and formats are from the clients' documentation (2026-11). Other entries stay.
 The old file is kept as a backup. A file that is not plain JSON is not changed.
@@ -50,16 +50,35 @@ CLIENTS = {
 }
 
 
-def plan(client: str, name: str, arguments: list[str], *, here: Path | None = None) -> ConfigChange:
+def plan(
+    client: str, name: str, arguments: list[str] | None, *, here: Path | None = None
+) -> ConfigChange:
     """Return the change that makes a client start `hades mcp` with these arguments; write nothing.
 
-    `name` is the entry in the client's file; `here` is a project's folder (None: for all projects).
-    Without a memory among the arguments, the project's own is served, by paths that are valid in
-    every copy of the project, so that the file can be committed.
+    Without arguments (None) it removes the entry. `name` is the entry in the client's file; `here`
+    is a project's folder (None: for all projects).
     """
     clean_name(name, "server")
     wanted = chosen(CLIENTS, client)
     file = wanted.path(here)
+    before, config = read_config(file)
+    servers = config.setdefault(wanted.key, {})
+    if not isinstance(servers, dict):
+        raise InvalidInput(f"In {file}, {wanted.key!r} is not an object: repair it first.")
+    replaces = servers.pop(name, None)
+    if arguments is not None:
+        servers[name] = _entry(wanted, arguments, here)
+    after = None if servers.get(name) == replaces else encode_config(config, before)
+    entries = {wanted.key: {name: servers.get(name, replaces)}}
+    return ConfigChange(wanted.title, file, entries, before, after, replaces)
+
+
+def _entry(wanted: AgentProgram, arguments: list[str], here: Path | None) -> Entry:
+    """Return a client's entry for `hades mcp` with these arguments.
+
+    Without a memory among the arguments, the project's own is served, by paths that are valid in
+    every copy of the project, so that the file can be committed.
+    """
     command, *first = own_command()
     if here is not None and "--memory" not in arguments:
         command = shared_command(command, wanted, here)
@@ -67,16 +86,7 @@ def plan(client: str, name: str, arguments: list[str], *, here: Path | None = No
         arguments = [*(["--memory", memory] if wanted.folder else ["--here"]), *arguments]
     arguments = ["mcp", *arguments]
     entry: Entry = {"type": "stdio"} if wanted.typed else {}
-    entry |= {"command": command, "args": [*first, *arguments]}
-    before, config = read_config(file)
-    servers = config.setdefault(wanted.key, {})
-    if not isinstance(servers, dict):
-        raise InvalidInput(f"In {file}, {wanted.key!r} is not an object: repair it first.")
-    replaces = servers.get(name)
-    servers[name] = entry
-    after = None if replaces == entry else encode_config(config, before)
-    entries = {wanted.key: {name: entry}}
-    return ConfigChange(wanted.title, file, entries, before, after, replaces)
+    return entry | {"command": command, "args": [*first, *arguments]}
 
 
 def shared_command(command: str, client: AgentProgram, root: Path) -> str:

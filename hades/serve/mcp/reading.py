@@ -12,21 +12,22 @@ from hades.context.text.answers import (
     context_text,
     nothing_found,
     nothing_remembered,
-    sources,
     working_memory_lines,
 )
 from hades.context.text.briefs import HEADINGS
-from hades.context.text.edges import relation_change_lines
+from hades.context.text.edges import about_lines, relation_change_lines
 from hades.context.text.layout import joined, read_cite
 from hades.context.text.states import diff_lines, topic_line
 from hades.domain.answer import Answer, Recall, WorkingMemory
 from hades.domain.brief import Brief
 from hades.domain.context import BudgetedContext
-from hades.domain.plain import one_line
+from hades.domain.graph import About
+from hades.domain.plain import one_line, plain
 from hades.domain.topics import Diff, State
 from hades.errors import InvalidInput, NotFound
 from hades.memory import View
 from hades.operations.briefs import BUDGET_TOKENS as BRIEF_TOKENS
+from hades.operations.declare import OPERATIONS
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.tool import Name, OptionalName, Time, given, operation_tool, tool
@@ -60,21 +61,15 @@ def recall(call: AgentCall, result: Recall) -> CallToolResult:
     before remembering. It reads times in the question; as_of, since and until override them.
     """
     found = with_tools(call, result)
-    passages = enumerate(found.passages, 1)
-    return answers.reply(
-        context_text(found, answers.ANSWER_CHARACTERS_AT_MOST),
-        **answers.about(found),
-        facts=[answers.fact_values(number, fact) for number, fact in enumerate(found.facts, 1)],
-        passages=[answers.passage_values(number, passage) for number, passage in passages],
-        paths=answers.recalled_paths(found),
-        tokens=found.tokens,
-    )
+    text = context_text(found, answers.ANSWER_CHARACTERS_AT_MOST)
+    return answers.reply(text, **answers.about(found), **answers.evidence(found))
 
 
 @operation_tool(
     "question tag glob about since until by turns",
     core=True,
     model="`default`: have a language model word the answer.",
+    whole="With what `recall` returns.",
 )
 def ask(call: AgentCall, answer: Answer) -> CallToolResult:
     """Return the stored sentences that answer a question, each with its source.
@@ -83,16 +78,11 @@ def ask(call: AgentCall, answer: Answer) -> CallToolResult:
     """
     answer = with_tools(call, answer)
     recall = answer.recall
-    cites = sources(recall)
     has_evidence = recall.passages or recall.facts
+    lines = answer_lines(answer) if has_evidence else [nothing_found(recall)]
+    values = answers.about(recall) | OPERATIONS["ask"].short(answer, {})
     return answers.reply(
-        joined(answer_lines(answer) if has_evidence else [nothing_found(recall)]),
-        **answers.about(recall),
-        sentences=[{"text": line.text, "cite": cites[line.label]} for line in answer.sentences],
-        shortfall=answer.shortfall or None,
-        kind=answer.kind,
-        usage=answer.usage,
-        fallback=answer.fallback or None,
+        joined(lines), **values, **(answers.evidence(recall) if call.whole else {})
     )
 
 
@@ -207,6 +197,12 @@ def brief(call: AgentCall, result: Brief) -> CallToolResult:
     parts = {name: getattr(result, name) for name in HEADINGS}
     values = {"topic": result.topic, "left_out_lines": result.left_out or None}
     return answers.reply(result.text, space=result.space, **parts, **values, tokens=result.tokens)
+
+
+@operation_tool(core=True, name="A topic's or an entity's name.")
+def about(call: AgentCall, result: About) -> CallToolResult:
+    """Return what is known about a name: what it is, facts now and before, its mentions."""
+    return answers.reply(joined(about_lines(result)), space=call.space, **plain(result))
 
 
 @operation_tool("topic", budget=(Tokens, 2_000))

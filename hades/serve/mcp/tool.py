@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Annotated, Any, TypeVar, cast, get_args
 
 from mcp.server.mcpserver.tools import Tool
@@ -16,7 +17,7 @@ from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
 from hades.errors import InvalidInput
-from hades.operations.declare import KEYWORD, OPERATIONS, Operation, Parameter
+from hades.operations.declare import KEYWORD, OPERATIONS, WHOLE, Operation, Parameter
 from hades.serve.mcp.call import AgentCall, Ctx
 from hades.serve.wire import wire_type
 from hades.store.records import Progress
@@ -130,6 +131,7 @@ def operation_tool(
 
         async def run(call: AgentCall, **arguments: Any) -> CallToolResult:
             ctx = arguments.pop("ctx", None)
+            call = replace(call, whole=arguments.pop(WHOLE.name, False))
             required = {name for name in shown if declared.parameter(name).required}
             options = {name: arguments[name] for name in required} | given(**arguments)
             answered = answer(call, await _called(declared, call, options, ctx))

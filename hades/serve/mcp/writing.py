@@ -10,9 +10,10 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from hades.context.text.edges import fact_change_lines
-from hades.context.text.layout import excerpt, flat, indented, joined, shown_name
+from hades.context.text.layout import excerpt, flat, joined, shown_name
 from hades.context.text.reports import consolidation_lines, extraction_lines
 from hades.context.text.sessions import distillation_lines
+from hades.domain.answer import indented
 from hades.domain.distilled import Distillation
 from hades.domain.extraction import Extraction
 from hades.domain.feedback import Feedback
@@ -128,6 +129,7 @@ def forget(call: AgentCall, state: State) -> CallToolResult:
     valid_from=None,
     valid_to=None,
     exclusive="Only one target at a time can hold: end the old fact.",
+    create="The names are new, though like known ones.",
 )
 def relate(call: AgentCall, edge: Edge) -> CallToolResult:
     """State a fact between two topics or entities: source --[relation]--> target.
@@ -139,14 +141,15 @@ def relate(call: AgentCall, edge: Edge) -> CallToolResult:
 
 @operation_tool(
     core=True,
-    subject=None,
+    source=None,
     relation=None,
     target="The old target; empty: all.",
     to="The new target, if it changes.",
     new_relation="If the relation changes.",
-    content="The new text of the subject, if it is a topic.",
+    content="The new text of the source, if it is a topic.",
     evidence=None,
     at="When it changed, if not now.",
+    create=None,
 )
 def change_fact(call: AgentCall, done: FactChange) -> CallToolResult:
     """End a fact and state what holds instead, in one step, linked to each other.
@@ -218,7 +221,7 @@ def feedback(call: AgentCall, done: Feedback) -> CallToolResult:
 @tool("space", writes=True)
 async def propose(
     call: AgentCall,
-    subject: Name,
+    name: Name,
     confidence: Annotated[Share, Field(description="At 0.8 or more it is applied at once.")],
     relation: OptionalName = "",
     target: OptionalName = "",
@@ -245,11 +248,11 @@ async def propose(
         evidence=evidence,
         quorum=quorum,
     )
-    request = json.dumps([subject, confidence, change], sort_keys=True)
+    request = json.dumps([name, confidence, change], sort_keys=True)
 
     def write(memory: Memory) -> tuple[dict[str, Any], bool]:
         def do() -> Any:
-            return plain(memory.propose(subject, confidence=confidence, **change))
+            return plain(memory.propose(name, confidence=confidence, **change))
 
         return memory.once(idempotency_key, request, do) if idempotency_key else (do(), False)
 

@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from pydantic import TypeAdapter
 
 from hades.domain.plain import SHOWN_PROPERTIES
+from hades.operations.declare import OPERATIONS
 from hades.serve.problems import ProblemDetails
 
 DESCRIPTION = """
@@ -41,11 +42,21 @@ def describe(app: FastAPI) -> None:
             for kind, names in SHOWN_PROPERTIES.items():
                 own = {name: get_type_hints(getattr(kind, name).fget)["return"] for name in names}
                 schemas[kind.__name__]["properties"] |= {
-                    name: TypeAdapter(shown).json_schema() for name, shown in own.items()
+                    name: _schema_of(shown) for name, shown in own.items()
                 }
+            for operation in OPERATIONS.values():
+                if operation.detail:
+                    schemas[operation.returns.__name__]["required"].remove(operation.detail)
             # Some tools do not know `prefixItems`, so describe a pair without it.
             pair = {"type": "array", "minItems": 2, "maxItems": 2}
             schemas["Diff"]["properties"]["fields"]["additionalProperties"] = pair
         return generate()
 
     app.openapi = complete  # type: ignore[method-assign]
+
+
+def _schema_of(kind: Any) -> dict[str, Any]:
+    """Return the schema of a type, whose classes are among the components already."""
+    schema = TypeAdapter(kind).json_schema(ref_template="#/components/schemas/{model}")
+    schema.pop("$defs", None)
+    return schema

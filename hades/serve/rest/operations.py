@@ -8,9 +8,10 @@ from functools import cache
 from typing import Annotated, Any, cast, get_args, get_origin
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from starlette.responses import Response
 
+from hades.errors import InvalidInput
 from hades.memory import Memory
 from hades.operations.declare import KEYWORD, OPERATIONS, Operation, Parameter
 from hades.serve.jobs import JobKey, JobStatus, Kind
@@ -106,6 +107,17 @@ def arguments_model(operation: Operation) -> type[BaseModel]:
     return create_model(f"{operation.name}_arguments", __base__=Body, **fields)
 
 
+def checked(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call; raise InvalidInput if REST would refuse them."""
+    try:
+        model = arguments_model(operation)(**given)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"]))
+        raise InvalidInput(f"{where}: {str(fault['msg']).rstrip('.')}."[:500]) from error
+    return {name: getattr(model, name) for name in model.model_fields_set}
+
+
 def _endpoint(operation: Operation) -> Any:
     """Return the handler of an operation, with a signature for FastAPI."""
     model = body_model(operation)
@@ -167,7 +179,10 @@ async def _read(
             lambda view: page(run(operation, view, arguments), limit, key), fresh=operation.asks
         )
     return await reading.answer(
-        lambda view: shown(operation, reading.executor.observed(run(operation, view, given))),
+        lambda view: shown(
+            operation,
+            operation.short(reading.executor.observed(run(operation, view, given)), given),
+        ),
         fresh=operation.asks,
         patient=operation.long,
         model=operation.calls_model(given),

@@ -30,6 +30,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from hades.breaker import breaker_of
 from hades.domain.times import Clock
 from hades.errors import HadesError, Unavailable
+from hades.store.catalogue import TABLES
 from hades.store.database import Database, Local, inserting
 from hades.store.drafts import leftovers
 from hades.store.owed import LEFTOVERS, LOG, REWRITE
@@ -38,7 +39,6 @@ from hades.store.postgres.dialect import bound, rewrite
 from hades.store.postgres.faults import FAULTS, translated
 from hades.store.postgres.replica import POSITION, WAIT_S, Pool, Replica
 from hades.store.records import EMBEDDED, Problem
-from hades.store.schema import COLUMNS
 
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _CLOSED = "This memory is closed: open it again."
@@ -63,9 +63,8 @@ _SEES_ALL = (
     "'archived'::regclass AND pg_get_expr(polqual, polrelid) = 'true' "
     "AND EXISTS (SELECT FROM unnest(polroles) r WHERE pg_has_role(r, 'MEMBER')))"
 )
-_NUMBERED = {table: next(iter(columns)) for table, columns in COLUMNS.items()}
-"""By table: its first column, which is `id` or `row` if the server assigns it."""
-_KEYS = ("id", "row")
+_NUMBERED = {t: name for t, about in TABLES.items() for name in about.having("itself")}
+"""By table: the column whose numbers the server assigns."""
 # The pool logs every lost connection. Keep that off stderr: the caller gets an error.
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
@@ -267,14 +266,14 @@ class PostgresDatabase(Database):
         if self.address.sees and table in ("actors", "relations"):  # shared with other spaces
             return int(self.value(f"SELECT number_of_{table}(?)", values["name"]))
         text = inserting(table, tuple(values))
-        if _NUMBERED[table] in _KEYS:
+        if table in _NUMBERED:
             return int(self.value(f"{text} RETURNING {_NUMBERED[table]}", *values.values()))
         self.run(text, *values.values())
         return 0
 
     def load(self, table: str, rows: list[tuple[Any, ...]]) -> None:
         """Insert many whole rows by COPY."""
-        names = ", ".join(f'"{name}"' for name in COLUMNS[table])
+        names = ", ".join(f'"{name}"' for name in TABLES[table].columns)
 
         def run(connection: Connection[Any]) -> None:
             with (
@@ -441,9 +440,8 @@ class PostgresDatabase(Database):
     def keep_ids(self, given: Mapping[str, int] | None = None) -> None:
         """Never assign again the numbers of inserted rows, nor those up to `given`."""
         for table, column in _NUMBERED.items():
-            if column in _KEYS:
-                last = max(1, self.last_id(table, column), (given or {}).get(table, 0))
-                self.rows(f"SELECT setval('{table}_{column}_seq', ?)", last)
+            last = max(1, self.last_id(table, column), (given or {}).get(table, 0))
+            self.rows(f"SELECT setval('{table}_{column}_seq', ?)", last)
 
     def damage(self) -> list[Problem]:
         """Return nothing: PostgreSQL verifies checksums of its pages as it reads them."""
@@ -477,7 +475,7 @@ class PostgresDatabase(Database):
 
         def rewrite(connection: Connection[Any]) -> None:
             connection.execute("SET statement_timeout TO 0")
-            for table in COLUMNS:
+            for table in TABLES:
                 connection.execute(f"VACUUM (FULL, ANALYZE) {table}".encode())
             connection.close()  # its settings must not go back to the pool
 

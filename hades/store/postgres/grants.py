@@ -27,19 +27,14 @@ from psycopg import Connection, sql
 from hades.domain.graph import NodeKind
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.models.encoder import load_encoder
+from hades.store.catalogue import COUNTED, NODE_TABLES, TABLES
 from hades.store.owed import ARCHIVE
 from hades.store.postgres.address import ServerAddress
 from hades.store.postgres.database import MARKS_KEPT_S, TURN
 from hades.store.postgres.faults import translated
 from hades.store.records import EMBEDDED, SECRET
-from hades.store.schema import COLUMNS, RANGES
 
-_NODES = {
-    NodeKind.TOPIC: ("topics", "id"),
-    NodeKind.ENTITY: ("entities", "id"),
-    NodeKind.CHUNK: ("chunks", "id"),
-    NodeKind.EDGE: ("edges", "row"),
-}
+_SPACE = "space = ANY(%s)"
 
 
 def _seen(table: str, column: str) -> str:
@@ -49,14 +44,8 @@ def _seen(table: str, column: str) -> str:
 
 def _node(column: str, *kinds: NodeKind) -> str:
     """Return an SQL condition: the role sees the row of a node, which has one of the kinds."""
-    cases = (f"WHEN {kind} THEN {_seen(_NODES[kind][0], f'{column} >> 3')}" for kind in kinds)
+    cases = (f"WHEN {kind} THEN {_seen(NODE_TABLES[kind], f'{column} >> 3')}" for kind in kinds)
     return f"CASE {column} & 7 {' '.join(cases)} ELSE FALSE END"
-
-
-def _within(table: str, column: str) -> str:
-    """Return an SQL condition: a number is in the range of its column, or is missing."""
-    least, most = RANGES[table][column]
-    return f"coalesce({column}, {least}) BETWEEN {least} AND {most}"
 
 
 def _known(table: str, column: str) -> str:
@@ -64,11 +53,40 @@ def _known(table: str, column: str) -> str:
     return f"(are_{table}_of({column}, %s) OR said_{table}({column}))"
 
 
-_ENDS = (NodeKind.TOPIC, NodeKind.ENTITY, NodeKind.CHUNK)
-_BOTH_ENDS = f"{_node('source', *_ENDS)} AND {_node('target', *_ENDS)}"
-_TOPIC, _CHUNK = _seen("topics", "topic"), _seen("chunks", "chunk")
-_STATE, _ENTITY = _seen("states", "state"), _seen("entities", "entity")
-_SPACE = "space = ANY(%s)"
+def _conditions(table: str) -> dict[str, str]:
+    """Return the SQL conditions, by column, of the rows that a role may write."""
+    conditions = {}
+    for name, column in TABLES[table].columns.items():
+        own = f'{table}."{name}"'
+        if column.target == "spaces":
+            conditions[name] = _SPACE
+        elif column.role == "owner":
+            conditions[name] = _seen(column.target, own)
+        elif column.role == "node":
+            conditions[name] = _node(own, *column.nodes)
+        elif column.target == "relations":
+            conditions[name] = _known("relations", own)
+        elif column.indexed and column.range:
+            least, most = column.range
+            conditions[name] = f"coalesce({own}, {least}) BETWEEN {least} AND {most}"
+        elif column.indexed:
+            conditions[name] = f"coalesce(octet_length({own}), 0) % 4 = 0"
+    return conditions
+
+
+def _rows(table: str) -> tuple[str, str]:
+    """Return the rows that a role limited to some spaces reads, and those that it may write.
+
+    It reads the rows of its space, else those whose owners it sees, else those of nodes it sees.
+    """
+    conditions, about = _conditions(table), TABLES[table]
+    owners = about.having("owner") or about.having("node")
+    seen = [conditions[name] for name in owners]
+    read = _SPACE if "space" in owners else " AND ".join(seen) or "FALSE"
+    written = [*conditions.values(), *_MORE.get(table, ())]
+    return read, " AND ".join(written)
+
+
 _NEXT = "= (SELECT coalesce(max(number), 0) + 1 FROM last_change)"
 _LAST = "(SELECT coalesce(max(at), 0) FROM last_change)"
 _LATEST = f"greatest({_LAST} + 1, 1000000 * extract(epoch FROM clock_timestamp()))"
@@ -77,20 +95,31 @@ _MARK = f"starts_with(key, '{EMBEDDED}@' || md5(current_user) || ':')"
 _HISTORY = r"substring(key, '^history:(\d+):')::bigint = ANY(%s)"
 _HIDDEN = ("history:", EMBEDDED, SECRET)
 _SHARED = " AND ".join(f"NOT starts_with(key, '{start}')" for start in _HIDDEN)
-_OBJECT = "split_part(object, '/', 2) = x.topic::text"
 _OWED_WORK = "split_part(what, '@', 1) IN ('file', 'log', 'indexes', 'leftovers')"
 _OWED_OBJECTS = _seen("topics", f"substring(what, '^{ARCHIVE}[0-9a-f]+/([0-9]+)/')::bigint")
 _OWED = f"({_OWED_WORK} AND split_part(what, '@', 2) = md5(current_user)) OR {_OWED_OBJECTS}"
-_WEIGHT = _within("edges", "weight")
-_VECTOR = (
-    "EXISTS (SELECT FROM encoders x WHERE x.id = encoder AND octet_length(vector) > 0 "
-    "AND octet_length(vector) % (2 * x.dims) = 0)"
-)
-_HIERARCHY = _seen("hierarchies", "hierarchy")
-_CENTROID = "octet_length(centroid) % 4 = 0"
 _ALL = "ALL"
 
-_POLICIES: dict[str, dict[str, tuple[str, str]]] = {
+_MORE = {
+    "topics": (
+        f"(entity IS NULL OR {_seen('entities', 'entity')})",
+        "(latest IS NULL OR is_state_of(latest, id))",
+    ),
+    # The name of an object contains a topic number. The state must belong to that topic.
+    "archived": (
+        "EXISTS (SELECT FROM states x WHERE x.id = state "
+        "AND split_part(object, '/', 2) = x.topic::text)",
+    ),
+    # The beliefs of an edge share its id, which is the row of the first.
+    "edges": ('(id IN (0, "row") OR is_edge_in(id, space))',),
+    "clusters": ("(parent IS NULL OR is_cluster_of(parent, hierarchy))",),
+    "embeddings": (
+        "EXISTS (SELECT FROM encoders x WHERE x.id = encoder AND octet_length(vector) > 0 "
+        "AND octet_length(vector) % (2 * x.dims) = 0)",
+    ),
+}
+"""What else must be true of a row that a role writes."""
+_SHARED_BY_SPACES: dict[str, dict[str, tuple[str, str]]] = {
     "migrations": {"SELECT": ("TRUE", "")},
     "inverses": {"SELECT": ("TRUE", "")},
     "encoders": {"SELECT": ("TRUE", "")},
@@ -107,82 +136,11 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
             f"AND (subject IS NULL OR {_node('subject', *NodeKind)} OR is_erased(subject))",
         ),
     },
-    "topics": {
-        _ALL: (
-            _SPACE,
-            f"{_SPACE} AND (entity IS NULL OR {_ENTITY}) "
-            "AND (latest IS NULL OR is_state_of(latest, id))",
-        )
-    },
-    "sources": {_ALL: (_TOPIC, "")},
-    "states": {_ALL: (_TOPIC, "")},
-    "heads": {_ALL: (_TOPIC, "")},
-    "pending": {_ALL: (_STATE, "")},
-    "uses": {_ALL: (_STATE, "")},
-    "usefulness": {_ALL: (_STATE, "")},
-    "originals": {_ALL: (f"{_STATE} AND {_seen('states', 'summary')}", "")},
-    # The name of an object contains a topic number. The state must belong to that topic.
-    "archived": {_ALL: (_STATE, f"EXISTS (SELECT FROM states x WHERE x.id = state AND {_OBJECT})")},
-    "chunks": {_ALL: (_TOPIC, "")},
-    "placements": {
-        _ALL: (
-            f"{_STATE} AND {_CHUNK}",
-            f"{_STATE} AND {_CHUNK} AND {_within('placements', 'ordinal')}",
-        )
-    },
-    "presences": {_ALL: (_CHUNK, "")},
-    "entities": {_ALL: (_SPACE, f"{_SPACE} AND {_within('entities', 'origin')}")},
-    "names": {_ALL: (_ENTITY, "")},
-    "merges": {_ALL: (_SPACE, f"{_SPACE} AND {_ENTITY} AND {_seen('entities', 'merges.target')}")},
-    "mentions": {
-        _ALL: (
-            f"{_CHUNK} AND {_ENTITY}",
-            f"{_CHUNK} AND {_ENTITY} AND {_within('mentions', 'introduces')} "
-            "AND coalesce(octet_length(positions), 0) % 4 = 0",
-        )
-    },
-    "matched": {_ALL: (_SPACE, "")},
-    # The beliefs of an edge share its id, which is the row of the first.
-    "edges": {
-        _ALL: (
-            _SPACE,
-            f"{_SPACE} AND {_BOTH_ENDS} AND {_known('relations', 'relation')} AND {_WEIGHT} "
-            'AND (id IN (0, "row") OR is_edge_in(id, space))',
-        )
-    },
-    "derived_edges": {
-        _ALL: (
-            _CHUNK,
-            f"{_CHUNK} AND {_BOTH_ENDS} AND {_known('relations', 'relation')} AND {_WEIGHT}",
-        )
-    },
-    "embeddings": {_ALL: (_node("node", *NodeKind), f"{_node('node', *NodeKind)} AND {_VECTOR}")},
-    "hierarchies": {_ALL: (_SPACE, "")},
-    "clusters": {
-        _ALL: (
-            _HIERARCHY,
-            f"{_HIERARCHY} AND {_within('clusters', 'level')} "
-            f"AND (parent IS NULL OR is_cluster_of(parent, hierarchy)) AND {_CENTROID}",
-        )
-    },
-    "memberships": {_ALL: (f"{_CHUNK} AND {_seen('clusters', 'cluster')}", "")},
-    "bridges": {
-        _ALL: (
-            _SPACE,
-            f"{_SPACE} AND {_seen('clusters', 'cluster')} AND {_BOTH_ENDS} "
-            f"AND {_node('node', *_ENDS)} AND {_within('bridges', 'weight')}",
-        )
-    },
     # The node must still exist: a missing number may belong to an open transaction of another role.
     "purged": {
         "SELECT": ("TRUE", ""),
         "INSERT": ("", f"change {_NEXT} AND {_node('node', *NodeKind)}"),
     },
-    "proposals": {_ALL: (_SPACE, "")},
-    "idempotency": {_ALL: (_SPACE, "")},
-    "query_logs": {_ALL: (_SPACE, "")},
-    "feedback": {_ALL: (_SPACE, "")},
-    "weight_snapshots": {_ALL: (_SPACE, "")},
     # A role with DELETE on a table may lock it, which every writer must do.
     "commits": {
         "SELECT": ("writer = current_user", ""),
@@ -197,13 +155,15 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
         "DELETE": (f"({_OWED}) AND NOT starts_with(what, 'file')", ""),
     },
 }
+"""The policies of tables that all spaces share."""
+_POLICIES = {table: {_ALL: _rows(table)} for table in TABLES} | _SHARED_BY_SPACES
 """By table and command: the rows that a role limited to some spaces reads, and those that it may
 write (if empty, the same). It has no rights on other tables."""
 
 _ERASED = " ".join(
-    f"WHEN {kind} THEN NOT EXISTS (SELECT FROM {table} WHERE {column} = $1 >> 3) "
-    f"AND $1 >> 3 <= (SELECT last_value FROM {table}_{column}_seq)"
-    for kind, (table, column) in _NODES.items()
+    f"WHEN {kind} THEN NOT EXISTS (SELECT FROM {table} WHERE {COUNTED[table]} = $1 >> 3) "
+    f"AND $1 >> 3 <= (SELECT last_value FROM {table}_{COUNTED[table]}_seq)"
+    for kind, table in NODE_TABLES.items()
 )
 _FUNCTIONS = {
     "is_state_of(BIGINT, BIGINT) RETURNS BOOLEAN STABLE": "SELECT EXISTS "
@@ -243,9 +203,6 @@ _RIGHTS = {
     "UPDATE": "UPDATE (mark)",
 }
 """The privileges for a policy command. A command that is not here is itself the privilege."""
-_GIVEN = ("id", "row")
-"""Columns whose numbers the server assigns. A role must not choose them: the number could be of an
-erased row, or the next one for another role."""
 _MAY_PASS = """
 SELECT r.rolname FROM pg_roles r WHERE pg_has_role(%s, r.oid, 'MEMBER') AND (r.rolsuper
 OR r.rolbypassrls OR r.oid = (SELECT relowner FROM pg_class WHERE oid = 'topics'::regclass))
@@ -266,9 +223,13 @@ _WAIT_MS = 10_000
 
 
 def _written(table: str) -> str:
-    """Return the columns of a table that a role limited to some spaces may fill."""
-    first, *others = (f'"{name}"' for name in COLUMNS[table])
-    return ", ".join(others if first.strip('"') in _GIVEN else [first, *others])
+    """Return the columns of a table that a role limited to some spaces may fill.
+
+    It must not choose the numbers that the server assigns: a number could be of an erased row, or
+    the next one for another role.
+    """
+    columns = TABLES[table].columns.items()
+    return ", ".join(f'"{name}"' for name, column in columns if column.role != "itself")
 
 
 def grant(address: ServerAddress, role: str, right: str, space: str | None) -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from zlib import crc32
 
 from hades.errors import HadesError
+from hades.store.catalogue import TABLES
 from hades.store.database import Database
 from hades.store.records import Problem
 from hades.store.schema import columns_of
@@ -19,7 +20,7 @@ SCHEMA = "schema"
 """The key in `meta` of the checksum of the tables' definitions."""
 _PROBLEMS_SHOWN = 20
 _RESTORE = "restore a backup (`hades restore`)"
-_UNGUARDED = {"latest", "versions", "planned"}
+_UNGUARDED = {name for table in TABLES.values() for name in table.having("derived")}
 """Derived columns, which `check` compares with the rows they are derived from."""
 GUARD = re.compile(r"row_guard\([^()]*+\)")
 

@@ -1,17 +1,21 @@
-"""Ask: a question, its answer with sources, and how it was found."""
+"""Ask: what the memory holds and can be asked, and conversations with it."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from nicegui import ui
 
-from hades.domain.answer import Answer, Recall, unlabelled, without_controls
-from hades.domain.plain import one_line
-from hades.domain.question import Mode
-from hades.errors import InvalidInput
+from hades.domain.answer import Answer, Recall, Sentence, unlabelled, without_controls
+from hades.domain.brief import Brief, BriefLine
+from hades.domain.plain import counted, one_line
+from hades.domain.statement import day
+from hades.errors import Unavailable
+from hades.serve.auth.caller import Role
 from hades.ui.cards import (
+    Judge,
     chunk_address,
     fact_card,
     passage_card,
@@ -19,101 +23,167 @@ from hades.ui.cards import (
     source_address,
     theme_card,
 )
-from hades.ui.controls import box, button, copy_dialog, empty, field, form, link, select, text
-from hades.ui.copies import copies_of
+from hades.ui.controls import box, button, field, fold, form, link, text
 from hades.ui.finding import how_found
-from hades.ui.frame import Frame, no_notes, page
-from hades.ui.network import paths_chart
+from hades.ui.frame import Frame, found, no_notes, page
+from hades.ui.prose import stored
 
-_MODES = {"": "Any breadth", "execution": "Brief", "planning": "Broad", "brainstorming": "Widest"}
 _GOOD = {"passage": ("useful", "useless"), "path": ("used", "rejected")}
+QUESTIONS_KEPT = 6
+"""The last questions of a conversation, which the address keeps."""
+LINES_SHOWN = 6
+WAITING_COUNTED = 1_000
+TITLES = {
+    "decisions": "Decisions",
+    "open_threads": "Still open",
+    "changes": "What changed lately",
+    "ended": "No longer true",
+}
+"""The parts of a brief."""
 
 
 @page("/", "Ask")
 async def ask(frame: Frame) -> None:
-    """Draw the form and, if there is a question, its answer."""
-    question = frame.query.get("q", "")
+    """Draw the conversation in the address and the form; without a question, the home page."""
+    questions = [*frame.query.get("before", "").splitlines(), frame.query.get("q", "")]
+    questions = [question for question in questions if question.strip()][-QUESTIONS_KEPT:]
     text("Ask the memory", "", "h1")
-    with form(lambda given: frame.show(**given), "line"):
-        field("q", "Your question", question, "grow", type="search", autocomplete="off")
-        select("mode", "How broad the answer is", _MODES, frame.query.get("mode", ""))
-        budget = field(
-            "budget", "Token budget", frame.query.get("budget", ""), type="number", min=50
-        )
-        budget.style("width: 9.5em")
+    if not frame.query.get("q", "").strip():
+        _form(frame, [])
+        await _home(frame)
+        return
+    with box("two talk"):
+        talk = box("stack")
+        sources = box("stack", "section", **{"aria-label": "Sources"})
+    with talk:
+        with box("stack"), frame.errors():
+            answer = await _talk(frame, questions)
+            is_judged = frame.may_write and answer.recall.id
+            judge = partial(_judge, frame, answer.recall.id) if is_judged else None
+            with sources:
+                _sources(frame, answer, judge)
+            _explain(frame, answer, judge)
+        _form(frame, questions)
+
+
+async def _talk(frame: Frame, questions: Sequence[str]) -> Answer:
+    """Ask the questions, each after the turns before it; return the last answer."""
+    turns: list[str] = []
+    for number, question in enumerate(questions, 1):
+        earlier = questions[: number - 1]
+        place = frame.address("/", q=question, before="\n".join(earlier))
+        with text("", "asked", "h2"):
+            asked = link(question, place)
+        answer: Answer = await frame.call("ask", question=question, turns=turns or None)
+        turns += [question, str(answer)]
+        _answer(frame, answer, "" if number == len(questions) else place)
+    if turns[2:]:
+        asked.run_method("scrollIntoView")
+    return answer
+
+
+def _form(frame: Frame, before: Sequence[str]) -> None:
+    """Draw the form for a question; `before` are the questions that it follows."""
+    with form(lambda given: frame.show(q=given.get("q"), before="\n".join(before))):
+        hint = "Ask a follow-up, or something new" if before else "What, why, when, who, how …"
+        field("q", "Your question", "", "grow", type="search", autocomplete="off", placeholder=hint)
         text("Ask", "act main", "button", type="submit")
-    place = box("stack").style("margin-top: 20px")
-    with place, frame.errors():
-        if not question.strip():
-            await _welcome(frame)
-            return
-        answer: Answer = await frame.call("ask", question=question, **_options(frame.query))
-        _show(frame, answer)
+        if before:
+            link("New conversation", frame.address("/"), "small")
 
 
-def _options(query: dict[str, str]) -> dict[str, Any]:
-    budget, mode = query.get("budget", ""), query.get("mode", "")
-    if budget and not budget.isdecimal():
-        raise InvalidInput("The budget is a whole number of tokens, at least 50.")
-    given = {"mode": Mode(mode) if mode in set(Mode) else None}
-    return given | {"budget": int(budget[:9]) if budget else None}
-
-
-async def _welcome(frame: Frame) -> None:
-    topics = await frame.call("topics", limit=1)
-    if topics:
-        empty("Ask in plain words: what, why, when, who, or how two things are connected.",
-              then="Or look through the topics", href=frame.address("/topics"))  # fmt: skip
-    else:
+async def _home(frame: Frame) -> None:
+    """Draw the brief and what waits for a decision, then questions that can be asked."""
+    brief: Brief = await frame.call("brief")
+    if brief.is_empty and not await frame.call("topics", limit=1):
         no_notes(frame)
+        return
+    frame.draw_in(box("asks"), partial(_questions, frame))
+    if frame.visitor.may(Role.WRITER, frame.space):
+        waiting = await frame.call_now("proposals", limit=WAITING_COUNTED)
+        if waiting:
+            with box("note"):
+                text(f"{counted(len(waiting), 'proposed change')} to decide on: ")
+                link("Review", frame.address("/review"))
+    with box("home"):
+        for name, title in TITLES.items():
+            if lines := getattr(brief, name):
+                with box("card", "section", **{"aria-label": title}):
+                    text(title, "", "h2")
+                    for line in lines[:LINES_SHOWN]:
+                        _line(frame, line)
 
 
-def _show(frame: Frame, answer: Answer) -> None:
+async def _questions(frame: Frame) -> None:
+    """Draw questions that this memory answers."""
+    for question in await found(frame.call("sample_questions"), [], but=Unavailable):
+        link(question, frame.address("/", q=question), "chip ask")
+
+
+def _line(frame: Frame, line: BriefLine) -> None:
+    """Draw a line of the brief, with its source."""
+    topic, _, version = line.cite.rpartition("@")
+    with box("told"):
+        text(line.text, "", "p")
+        with box("line small"):
+            text(day(line.at), "muted")
+            if topic:
+                link(one_line(topic), source_address(frame, topic, int(version)))
+
+
+def _sources(frame: Frame, answer: Answer, judge: Judge | None) -> None:
+    """Draw what the answer is from: themes, cited facts, and passages with what they said."""
     recall = answer.recall
-    judge = partial(_judge, frame, recall.id) if recall.id and frame.may_write else None
-    with box("two"):
-        with box("stack"):
-            _answer(frame, answer)
-            if recall.themes:
-                text("Themes", "", "h2")
-                for number, theme in enumerate(recall.themes, 1):
-                    theme_card(frame, number, theme)
-            if recall.facts:
-                text("Facts", "", "h2")
-                for number, fact in enumerate(recall.facts, 1):
-                    fact_card(frame, number, fact)
-            if recall.passages:
-                text("Passages", "", "h2")
-            for number, passage in enumerate(recall.passages, 1):
-                passage_card(frame, number, passage, judge)
-            if recall.paths:
-                text("Paths", "", "h2")
-                with box("card network", role="img", **{"aria-label": "Paths, drawn"}):
-                    ui.echart(paths_chart(recall.paths)).style("height: 260px")
+    said = defaultdict[tuple[str, int], list[str]](list)
+    for sentence in answer.sentences:
+        said[sentence.kind, sentence.citation].append(sentence.text)
+    text("Sources", "", "h2")
+    for number, theme in enumerate(recall.themes, 1):
+        theme_card(frame, number, theme)
+    for number, fact in enumerate(recall.facts, 1):
+        if ("fact", number) in said:
+            fact_card(frame, number, fact)
+    for number, passage in enumerate(recall.passages, 1):
+        marked = [] if answer.is_doubtful else said["passage", number]
+        passage_card(frame, number, passage, judge, marked)
+
+
+def _explain(frame: Frame, answer: Answer, judge: Judge | None) -> None:
+    """Draw what is for those who look closer: the paths, and how the answer was found."""
+    recall = answer.recall
+    with box("line"):
+        button("Copy the answer", lambda: ui.clipboard.write(str(answer)), "quiet")
+        button("Copy the prompt", lambda: ui.clipboard.write(recall.context), "quiet")
+    if recall.paths:
+        is_path = any(sentence.kind == "path" for sentence in answer.sentences)
+        with fold(f"Connections ({len(recall.paths)})", is_open=is_path), box("stack"):
             for number, path in enumerate(recall.paths, 1):
                 path_card(frame, number, path, judge)
-        with box("stack"):
-            how_found(recall)
+    with fold("Explain"):
+        how_found(recall)
 
 
-def _answer(frame: Frame, answer: Answer) -> None:
-    with box("card stack", "section", **{"aria-label": "Answer", "aria-live": "polite"}):
-        with box("answer"):
+def _answer(frame: Frame, answer: Answer, page: str) -> None:
+    """Draw the sentences of an answer; `page` shows its cards, if that is another one."""
+    with box("card answer", "section", **{"aria-label": "Answer", "aria-live": "polite"}):
+        if answer.shortfall:
+            closest = " The closest:" if answer.sentences else ""
+            text(answer.shortfall + closest, "doubt", "p")
+        with box("doubted" if answer.is_doubtful else ""):
             for sentence in answer.sentences:
-                words = without_controls(unlabelled(sentence.text))
-                is_path = any(label.startswith("[P") for label in sentence.labels)
-                with text(_arrows(words) if is_path else words, "", "p"):
-                    for label in sentence.labels:
-                        _citation(frame, answer.recall, label)
-            if answer.shortfall:
-                text(answer.shortfall, "muted")
-        with box("line"):
-            text("Copy as", "muted small")
-            options = _options(frame.query)
-            url = str(ui.context.client.request.base_url)
-            copies = copies_of(answer, url, frame.space, frame.moment, options)
-            for name, content in copies.items():
-                button(name, partial(copy_dialog, name, content), "quiet")
+                _sentence(frame, answer.recall, sentence, page)
+
+
+def _sentence(frame: Frame, recall: Recall, sentence: Sentence, page: str) -> None:
+    words = without_controls(unlabelled(sentence.text))
+    cited = recall.passages[sentence.citation - 1 :] if sentence.kind == "passage" else ()
+    with box("sentence"):
+        if sentence.kind == "path":
+            text(_arrows(words))
+        else:
+            stored(cited[0].chunk.topic if cited else "", words)
+        for label in sentence.labels:
+            _citation(frame, recall, label, page, sentence.text)
 
 
 def _arrows(path: str) -> str:
@@ -123,19 +193,19 @@ def _arrows(path: str) -> str:
     return path
 
 
-def _citation(frame: Frame, recall: Recall, label: str) -> None:
+def _citation(frame: Frame, recall: Recall, label: str, page: str, said: str) -> None:
     """Draw a citation: a passage or a stated fact opens its source, others their card."""
     name = label.strip("[]")
     kind = {"F": "fact", "P": "path", "T": "theme"}.get(name[0], "passage")
     number = int(name.lstrip("FPT"))
     if kind == "passage" and number <= len(recall.passages):
         chunk = recall.passages[number - 1].chunk
-        place = source_address(frame, chunk.topic, chunk.version, chunk.ordinal)
+        place = source_address(frame, chunk.topic, chunk.version, chunk.ordinal, said)
         link(name, place, "number", title=f"{chunk.topic}, version {chunk.version}")
     elif kind == "fact" and (stated := recall.facts[number - 1].edge.provenance) is not None:
         link(name, chunk_address(frame, stated.chunk), "number", title=one_line(stated.chunk))
     else:
-        link(name, f"#{kind}-{number}", "number")
+        link(name, f"{page}#{kind}-{number}", "number")
 
 
 async def _judge(frame: Frame, recall: str, target: str, good: bool) -> None:

@@ -18,30 +18,37 @@ from hades.domain.plain import counted, one_line
 from hades.domain.statement import statement
 from hades.domain.topics import Topic
 from hades.errors import InvalidInput, NotFound
+from hades.serve.write_groups import WriteGroup, fact_of
 from hades.ui import network
 from hades.ui.cards import chunk_address, chunk_card, path_card
 from hades.ui.controls import box, button, empty, field, form, link, select, text
 from hades.ui.frame import Frame, no_notes, page
 from hades.ui.pages.topics import as_glob
 
-NODES, NODES_AT_MOST = 100, 1_000
+NODES_AT_FIRST, NODES, NODES_AT_MOST = 60, 100, 1_000
 NAMES_AT_MOST = 20
 """The most nodes that may be expanded at once."""
-LISTED = 30
+LISTED, MATCHES = 30, 5
 NAMES_LOOKED_AT, EDGES_AT_MOST = 1_000, 1_000
 _CHOICES: dict[str, tuple[str, dict[str, str]]] = {
     "hops": ("How far", {"1": "1 step", "2": "2 steps", "3": "3 steps"}),
-    "kind": ("Kind of node", {"": "All kinds", "topic": "Topics", "entity": "Names",
-                              "chunk": "Passages"}),
+    "kind": ("Kind of node", {"": "Names and topics", "topic": "Topics", "entity": "Names",
+                              "chunk": "With passages"}),
     "weight": ("Least weight", {"": "Any weight", "0.25": "Weight ≥ 0.25", "0.5": "Weight ≥ 0.5",
                                 "0.75": "Weight ≥ 0.75"}),
-    "size": ("Size of nodes", {"": "Size: links in all", "rank": "Size: PageRank here"}),
-    "colour": ("Colour of nodes", {"": "Colour: kind", "topic": "Colour: topic"}),
 }  # fmt: skip
+_OF_EDGES = ("hops", "weight", "relation")
+"""The choices of edges to follow, which need a name to start from."""
+_FACT_FIELDS = {
+    "relation": "Relation, such as led_by",
+    "target": "The name or topic it leads to",
+    "valid_from": "Since, such as 2024-02-01 (now)",
+    "valid_to": "Until (open)",
+}
 _SAVE = """() => {{ const link = document.createElement("a");
-  link.href = getElement({0}).run_chart_method("getDataURL", {{type: "{1}", pixelRatio: 2,
+  link.href = getElement({0}).run_chart_method("getDataURL", {{type: "png", pixelRatio: 2,
     backgroundColor: getComputedStyle(document.body).backgroundColor}});
-  link.download = "graph.{1}"; link.click(); emit() }}"""
+  link.download = "graph.png"; link.click() }}"""
 _KEYS = """(event) => {{ const chart = getElement({0}), step = {{ArrowLeft: [-60, 0],
     ArrowRight: [60, 0], ArrowUp: [0, -60], ArrowDown: [0, 60], "+": 1.25, "-": 0.8}}[
     event.key ?? event.target.textContent];
@@ -50,43 +57,45 @@ _KEYS = """(event) => {{ const chart = getElement({0}), step = {{ArrowLeft: [-60
   const {{zoom, center}} = chart.run_chart_method("getOption").series[0];
   chart.run_chart_method("setOption", {{series: [typeof step === "number" ? {{zoom: zoom * step}}
     : {{center: [center[0] + step[0] / zoom, center[1] + step[1] / zoom]}}]}}) }}"""
+Make = Callable[[str, WriteGroup], Awaitable[None]]
 _PLACES: WeakKeyDictionary[Frame, dict[Node, network.Place]] = WeakKeyDictionary()
 """The last places of the nodes of each page; they stay near them when time or filters change."""
 
 
 @page("/graph", "Graph")
 async def graph(frame: Frame) -> None:
-    """Draw the graph around the names in the address, or the names that match a search."""
+    """Draw the graph around the names in the address, else what is most linked in the space."""
     query, names = frame.query, _names(frame.query)
+    wanted = query.get("search", "")
     text("Graph", "", "h1")
     with form(lambda given: frame.show(search=given.get("search"))):
         label = "Part of a name or topic to start from"
-        field("search", label, query.get("search", ""), "grow", type="search")
+        field("search", label, wanted, "grow", type="search")
         text("Search", "act main", "button", type="submit")
-    if not names:
-        await _starts(frame, query.get("search", ""))
-        return
-    with form(lambda given: frame.show(**{**query, "to": given.get("to")})) as to:
-        to.style("margin-top: 8px")
-        field("to", "Name or topic to find a path to", query.get("to", ""), "grow", type="search")
-        text("Find a path", "act", "button", type="submit")
+    if wanted and not names:
+        names = await _matching(frame, wanted)
+        if not names:
+            empty(f"No name or topic matches “{wanted[:100]}”.", then="Show what is most linked",
+                  href=frame.address("/graph"))  # fmt: skip
+            return
     relation, hops, weight = query.get("relation"), query.get("hops", ""), query.get("weight", "")
-    around: Subgraph = await frame.call(
-        "subgraph",
-        names=names,
-        hops=int(hops) if hops in _CHOICES["hops"][1] else 1,
-        limit=NODES_AT_MOST if query.get("most") else NODES,
-        relation=[relation] if relation else None,
-        least_weight=float(weight) if weight and weight in _CHOICES["weight"][1] else 0.0,
-    )
-    _filters(frame, around)
-    paths: list[Path] = []
-    if query.get("to"):
-        with frame.errors():
-            paths = await frame.call("paths", source=names[0], target=query["to"], limit=3)
-            if not paths:
-                text("No path of three steps joins these two.", "note", "p", role="status")
-    shown, on_path = network.with_paths(_of_kind(around, query.get("kind", "")), paths)
+    chosen = {"hops": int(hops) if hops in _CHOICES["hops"][1] else 1,
+              "relation": [relation] if relation else None,
+              "least_weight": float(weight) if weight and weight in _CHOICES["weight"][1] else 0.0,
+              } if names else {}  # fmt: skip
+    limit = NODES_AT_MOST if query.get("most") else NODES if names else NODES_AT_FIRST
+    around: Subgraph = await frame.call("subgraph", names=names, limit=limit, **chosen)
+    if not around.nodes:
+        no_notes(frame)
+        return
+    paths = await _paths(frame, names) if names else []
+    _filters(frame, around, names)
+    shown, on_path = network.with_paths(around, paths)
+    if query.get("kind") != "chunk":
+        shown = network.by_topic(shown)
+        on_path = {(network.topic_of(source), relation, network.topic_of(target))
+                   for source, relation, target in on_path}  # fmt: skip
+    shown = _of_kind(shown, query.get("kind", ""), names)
     with box("two").style("margin-top: 12px"):
         place = box("stack")
         details = box("stack", "section", **{"aria-label": "Details"})
@@ -94,6 +103,21 @@ async def graph(frame: Frame) -> None:
     with place:
         for number, path in enumerate(paths, 1):
             path_card(frame, number, path)
+
+
+async def _paths(frame: Frame, names: list[str]) -> list[Path]:
+    """Draw the field for a name to find a path to, and return the paths to it."""
+    wanted, paths = frame.query.get("to", ""), list[Path]()
+    with form(lambda given: frame.show(**{**frame.query, "to": given.get("to")})) as to:
+        to.style("margin-top: 8px")
+        field("to", "Name or topic to find a path to", wanted, "grow", type="search")
+        text("Find a path", "act", "button", type="submit")
+    if wanted:
+        with frame.errors():
+            paths = await frame.call("paths", source=names[0], target=wanted, limit=3)
+            if not paths:
+                text("No path of three steps joins these two.", "note", "p", role="status")
+    return paths
 
 
 def _names(query: dict[str, str]) -> list[str]:
@@ -105,48 +129,33 @@ def _names(query: dict[str, str]) -> list[str]:
     return given
 
 
-async def _starts(frame: Frame, wanted: str) -> None:
-    """List names and topics to start from."""
+async def _matching(frame: Frame, wanted: str) -> list[str]:
+    """Return names and topics that match a search, the most linked names first."""
     glob = as_glob(wanted)
     entities: list[Entity] = await frame.call("entities", glob=glob, limit=NAMES_LOOKED_AT)
-    topics: list[Topic] = await frame.call("topics", glob=glob, limit=LISTED)
+    topics: list[Topic] = await frame.call("topics", glob=glob, limit=MATCHES)
     entities.sort(key=lambda entity: (-entity.edges - entity.frequency, entity.name))
-    if not entities and not topics:
-        if wanted:
-            empty(f"No name or topic matches “{wanted[:100]}”.", then="Show all names",
-                  href=frame.address("/graph"))  # fmt: skip
-        else:
-            no_notes(frame)
-        return
-    cut = f" of the first {NAMES_LOOKED_AT:,}" * (len(entities) == NAMES_LOOKED_AT)
-    with box("two").style("margin-top: 16px"):
-        for title, several in (
-            (f"Names, most linked{cut} first", [(it.name, it.kind) for it in entities[:LISTED]]),
-            ("Topics", [(it.name, counted(it.versions, "version")) for it in topics]),
-        ):
-            with box("card stack", "section", **{"aria-label": title}):
-                text(title, "", "h2")
-                for name, about in several:
-                    with box("line spread"):
-                        link(one_line(name), frame.address("/graph", name=name))
-                        text(one_line(about), "chip")
+    found = [it.name for it in entities[:MATCHES]] + [it.name for it in topics]
+    return list(dict.fromkeys(found))
 
 
-def _filters(frame: Frame, around: Subgraph) -> None:
+def _filters(frame: Frame, around: Subgraph, names: list[str]) -> None:
     """Draw the choices; a choice takes effect at once and stays in the address."""
-    names = (frame.query.get("relation", ""), *sorted({edge.relation for edge in around.edges}))
-    words = {"": "All relations", **{name: one_line(name)[:40] for name in names if name}}
+    relations = (frame.query.get("relation", ""), *sorted({it.relation for it in around.edges}))
+    words = {"": "All relations", **{name: one_line(name)[:40] for name in relations if name}}
+    choices = {**_CHOICES, "relation": ("Relation", words)}
     with box("line").style("margin-top: 12px"):
-        for name, (label, options) in {**_CHOICES, "relation": ("Relation", words)}.items():
-            choose = partial(lambda name, value: frame.show(**{**frame.query, name: value}), name)
-            select(name, label, options, frame.query.get(name, ""), choose)
+        for name, (label, options) in choices.items():
+            if names or name not in _OF_EDGES:
+                choose = partial(lambda name, it: frame.show(**{**frame.query, name: it}), name)
+                select(name, label, options, frame.query.get(name, ""), choose)
 
 
-def _of_kind(around: Subgraph, kind: str) -> Subgraph:
-    """Return the nodes of a kind with the start nodes, and the edges among them."""
-    if not kind or kind not in network.KIND_WORDS:
+def _of_kind(around: Subgraph, kind: str, names: list[str]) -> Subgraph:
+    """Return the nodes of a kind with the named ones, and the edges among them."""
+    if kind not in ("topic", "entity"):
         return around
-    nodes = tuple(node for node in around.nodes if node.kind == kind or node.hops == 0)
+    nodes = tuple(node for node in around.nodes if node.kind == kind or node.name in names)
     keys = {network.key_of(node) for node in nodes}
     edges = tuple(edge for edge in around.edges if {edge.source, edge.target} <= keys)
     return Subgraph(nodes, edges, around.left_out)
@@ -156,9 +165,8 @@ async def _picture(
     frame: Frame, shown: Subgraph, on_path: set[network.EdgeKey], place: Element, details: Element
 ) -> None:
     """Draw the chart with its legend, the list of its nodes, and the details of the chosen one."""
-    by_rank = frame.query.get("size") == "rank"
-    sizes = network.page_rank(shown) if by_rank else [float(node.degree) for node in shown.nodes]
-    groups = network.groups_of(shown, by_topic=frame.query.get("colour") == "topic")
+    sizes = [float(node.degree) for node in shown.nodes]
+    groups = network.groups_of(shown)
     places = await asyncio.to_thread(network.layout, shown, _PLACES.get(frame, {}))
     keys = [network.key_of(node) for node in shown.nodes]
     _PLACES[frame] = dict(zip(keys, places, strict=True))
@@ -180,7 +188,7 @@ async def _picture(
                     with box("chip", "li"):
                         text("● ").style(f"color: {colour}")
                         text(f"{one_line(name)[:60]} ({groups.count(name)})")
-        _saving(shown, options, drawn)
+        _saving(shown, drawn)
         if shown.left_out:
             _left_out(frame, shown)
         nodes = box("card stack", "section", **{"aria-label": "Nodes"})
@@ -208,22 +216,12 @@ def _chart(options: dict[str, Any], choose: Callable[[int], None]) -> ui.echart:
     return drawn
 
 
-def _saving(shown: Subgraph, options: dict[str, Any], drawn: ui.echart) -> None:
+def _saving(shown: Subgraph, drawn: ui.echart) -> None:
     with box("line small"):
         text("■ topic   ● name   ◆ passage", "muted").style("white-space: pre-wrap")
         text(f"{counted(len(shown.nodes), 'node')}, {counted(len(shown.edges), 'edge')}", "muted")
         png = text("PNG", "act small", "button", type="button", title="Save the drawing")
-        png.on("click", js_handler=_SAVE.format(drawn.id, "png"))
-        away = box("away")
-
-        def save_svg() -> None:
-            with away:
-                copy = ui.echart(options, renderer="svg")
-            copy.on("chart:finished.once", copy.delete, js_handler=_SAVE.format(copy.id, "svg"))
-
-        button("SVG", save_svg, "small", title="Save the drawing")
-        graphml = partial(network.graphml, shown)
-        button("GraphML", lambda: ui.download.content(graphml(), "graph.graphml"), "small")
+        png.on("click", js_handler=_SAVE.format(drawn.id))
 
 
 async def _nodes(
@@ -255,6 +253,11 @@ async def _details(
     frame: Frame, node: SubgraphNode, place: Element, edges_listed: int = LISTED
 ) -> None:
     """Draw one node: how to go on from it, its names, its edges with times, its passages."""
+
+    async def make(said: str, change: WriteGroup) -> None:
+        frame.query |= {"of": node.kind, "node": node.name}
+        await frame.do(said, frame.visitor.make(frame.space, change))
+
     with box("card stack"):
         text(one_line(node.name)[:300], "", "h3")
         with box("line"):
@@ -270,32 +273,66 @@ async def _details(
         if node.kind == "entity":
             with frame.errors():
                 _entity(await frame.call("entity", name=node.name))
-    most = min(edges_listed + 1, EDGES_AT_MOST)
     edges: list[Edge] = []
     mentions: list[Mentioned] = []
     with suppress(NotFound):
-        edges = await frame.call("edges", name=node.name, all=True, limit=most)
+        edges = await frame.call("edges", name=node.name, all=True, limit=edges_listed)
         if node.kind == "entity":
             mentions = await frame.call("mentions", name=node.name, limit=5)
+    if frame.may_write:
+        text("Add a fact", "", "h2")
+        _fact_form(node.name, None, make)
     if edges:
         text("Edges, with their times", "", "h2")
-    for edge in edges[:edges_listed]:
-        with box("card small"):
-            text(statement(edge), "", "div")
-            with box("line"):
-                if edge.valid_to is not None:
-                    text("ended", "chip old")
-                text(f"weight {edge.weight:.2f}", "chip")
-    if len(edges) > edges_listed:
-        more = partial(_details, frame, node, place, edges_listed * 4)
+    for edge in edges:
+        _edge(frame, edge, make)
+    if len(edges) == EDGES_AT_MOST:
+        text(f"Only the first {EDGES_AT_MOST:,} edges are listed: `hades edges` has all.", "muted")
+    elif len(edges) == edges_listed:
+        more = partial(_details, frame, node, place, EDGES_AT_MOST)
         with box("line"):
             button("Show more edges", lambda: frame.draw_in(place, more))
-    elif len(edges) == EDGES_AT_MOST:
-        text(f"Only the first {EDGES_AT_MOST:,} edges are listed: `hades edges` has all.", "muted")
     if mentions:
         text("Passages", "", "h2")
     for number, mention in enumerate(mentions, 1):
         chunk_card(frame, number, mention.chunk, f"line {mention.line}")
+
+
+def _edge(frame: Frame, edge: Edge, make: Make) -> None:
+    """Draw an edge in words; writers can end or correct one that somebody wrote."""
+    subject = edge.source.name
+    end = WriteGroup([subject], [("unrelate", {"source": edge.id})])
+    with box("card small"):
+        text(statement(edge), "", "div")
+        with box("line"):
+            if edge.valid_to is not None:
+                text("ended", "chip old")
+            text(f"weight {edge.weight:.2f}", "chip")
+            if edge.id > 0 and frame.may_write and edge.valid_to is None:
+                button("End", lambda: make("Ended.", end), "small", title="It holds no longer")
+        if edge.id > 0 and frame.may_write:
+            with box("", "details"):
+                text("Correct", "", "summary")
+                _fact_form(subject, edge, make)
+
+
+def _fact_form(subject: str, edge: Edge | None, make: Make) -> None:
+    """Draw the fields of a new fact about a subject, or of one that replaces a wrong one."""
+    known = {} if edge is None else fact_of(edge)
+
+    async def write(given: dict[str, str]) -> None:
+        fact = (
+            known | {"source": subject} | {name: it.strip() or None for name, it in given.items()}
+        )
+        wrong = [] if edge is None else [("unrelate", {"source": edge.id, "mistake": True})]
+        said = "Added." if edge is None else "Corrected."
+        await make(said, WriteGroup([subject], [*wrong, ("relate", {**fact, "create": True})]))
+
+    with form(write, "line"):
+        for name, label in _FACT_FIELDS.items():
+            needed = {"required": True} if name in ("relation", "target") else {}
+            field(name, label, known.get(name) or "", "grow", **needed)
+        text("Correct" if edge else "Add", "act main", "button", type="submit")
 
 
 def _expanding(frame: Frame, node: SubgraphNode, names: list[str]) -> None:
@@ -313,8 +350,6 @@ def _expanding(frame: Frame, node: SubgraphNode, names: list[str]) -> None:
 
 
 def _entity(entity: Entity) -> None:
-    text(f"Kind: {one_line(entity.kind)}", "small")
-    if others := [*entity.aliases, *entity.merged]:
-        text(f"Also: {', '.join(map(one_line, others[:20]))}", "small")
-    if entity.summary:
-        text(entity.summary[:600], "small", "p")
+    others = ", ".join(map(one_line, [*entity.aliases, *entity.merged][:20]))
+    text(f"Kind: {one_line(entity.kind)}" + (f". Also: {others}" if others else ""), "small")
+    text(entity.summary[:600], "small", "p")

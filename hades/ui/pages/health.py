@@ -107,7 +107,7 @@ def _times(place: Element, measured: Measurements, period: str, stage: str) -> N
              f"{measured.caps.get(name, 0):,.0f}")
             for name, it in latencies.items()
         ]  # fmt: skip
-        table(("Stage", "Times", "P50, ms", "P95, ms", "Capped since start"), rows)
+        table(("Stage", "Times", "P50, ms", "P95, ms", "Capped"), rows)
 
 
 def _ms(seconds: float) -> str:

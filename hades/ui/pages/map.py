@@ -15,7 +15,7 @@ from hades.domain.topics import Chunk
 from hades.ui.cards import chunk_address, chunk_card
 from hades.ui.controls import box, button, empty, link, text
 from hades.ui.frame import Frame, found, page
-from hades.ui.network import COLOURS, TOOLTIP, cut
+from hades.ui.network import COLOURS, TOOLTIP, colour, cut
 
 PASSAGES = 20
 """The passages of a cluster that are shown at first."""
@@ -44,7 +44,7 @@ async def map_of_clusters(frame: Frame) -> None:
             text(f"Organising again is proposed: {report.current.drift.due}.")
             _organise(frame)
     inside = [part for part in report.clusters if part.parent == roots[0].id]
-    _clusters(frame, inside if len(roots) == 1 and len(inside) > 1 else roots)
+    _clusters(frame, inside if len(roots) == 1 and len(inside) > 1 else roots, report.clusters)
 
 
 def _no_hierarchy(frame: Frame) -> None:
@@ -103,7 +103,7 @@ async def _one(frame: Frame, name: str) -> None:
     text(counted(own.size, "passage"), "muted", "p")
     _summary(frame, own)
     if report.children:
-        _clusters(frame, report.children)
+        _clusters(frame, report.children, ())
     if own.level == LOW:
         await _passages(frame, report, limit)
     if report.siblings:
@@ -137,21 +137,25 @@ async def _passages(frame: Frame, report: ClusterReport, limit: int) -> None:
         )
 
 
-def _clusters(frame: Frame, clusters: Sequence[Cluster]) -> None:
-    """Draw clusters as a treemap, then each as a link with its summary."""
+def _clusters(frame: Frame, clusters: Sequence[Cluster], every: Sequence[Cluster]) -> None:
+    """Draw clusters as a treemap with their parts, then each as a link with its summary."""
     ordered = sorted((it for it in clusters if it.size > 0), key=lambda it: (-it.size, it.id))
-    data = [{"name": _label(cluster), "value": cluster.size,
-             "tip": cut(f"{_label(cluster)}: {counted(cluster.size, 'passage')}")}
+    parts = {cluster.id: [it for it in every if it.parent == cluster.id] for cluster in ordered}
+    data = [_area(cluster) | {"children": list(map(_area, parts[cluster.id]))}
             for cluster in ordered]  # fmt: skip
+    label = {"overflow": "truncate", "fontSize": 13, "lineHeight": 18, "color": "#000"}
     series = {"type": "treemap", "data": data, "roam": False, "nodeClick": False, "left": 0,
               "right": 0, "top": 0, "bottom": 0, "breadcrumb": {"show": False},
-              "itemStyle": {"gapWidth": 3, "borderWidth": 0},
-              "label": {"overflow": "break", "fontSize": 14, "lineHeight": 20, "color": "#000",
-                        "formatter": "{b}\n{c} passages"}}  # fmt: skip
+              "label": label | {"formatter": "{b}\n{c} passages"},
+              "upperLabel": label | {"show": True, "height": 26, ":color": colour("text")},
+              "levels": [{"upperLabel": {"show": False},
+                          "itemStyle": {"gapWidth": 6, ":borderColor": colour("surface")}},
+                         {"itemStyle": {"gapWidth": 1, ":borderColor": colour("surface")}}],
+              "itemStyle": {"borderWidth": 0}}  # fmt: skip
     options = {"animation": False, "color": COLOURS, "tooltip": TOOLTIP, "series": [series]}
 
     def clicked(event: Any) -> None:
-        ui.navigate.to(frame.address("/map", cluster=ordered[event.data_index].id))
+        ui.navigate.to(frame.address("/map", cluster=event.data["cluster"]))
 
     with box("card network", role="img", **{"aria-label": "Clusters by size, drawn"}):
         ui.echart(options, on_point_click=clicked).style(
@@ -164,6 +168,15 @@ def _clusters(frame: Frame, clusters: Sequence[Cluster]) -> None:
                     link(_label(cluster), frame.address("/map", cluster=cluster.id))
                     text(counted(cluster.size, "passage"), "chip")
                 _summary(frame, cluster)
+                with box("line small"):
+                    for part in parts[cluster.id]:
+                        link(_label(part), frame.address("/map", cluster=part.id), "chip")
+
+
+def _area(cluster: Cluster) -> dict[str, Any]:
+    words = f"{_label(cluster)}: {counted(cluster.size, 'passage')}"
+    return {"name": _label(cluster), "value": cluster.size, "tip": cut(words),
+            "cluster": cluster.id}  # fmt: skip
 
 
 def _summary(frame: Frame, cluster: Cluster) -> None:

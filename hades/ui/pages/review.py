@@ -1,54 +1,55 @@
-"""Review: changes that wait, writes that were refused, suggested links, contradictions."""
+"""Review: contradictions, changes that wait, writes that were refused, suggested links."""
 
 from __future__ import annotations
 
 import difflib
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from nicegui import ui
 from nicegui.element import Element
 from nicegui.events import KeyEventArguments
 
 from hades.domain.graph import SUPERSEDES, Edge
-from hades.domain.plain import one_line
+from hades.domain.plain import counted, one_line
 from hades.domain.promotion import Disagreement, QualityReport, Side, Suggestion
 from hades.domain.proposal import Proposal
 from hades.domain.statement import day, statement
 from hades.domain.times import iso
 from hades.errors import Conflict, HadesError
 from hades.serve.auth.caller import Role
+from hades.serve.write_groups import NamedWrite, WriteGroup
 from hades.ui.controls import box, button, diff, empty, link, text
 from hades.ui.frame import Frame, found, page
 
-SHOWN_AT_MOST = 50
+SHOWN_AT_MOST, LINKS_AT_MOST, CARDS_AT_FIRST = 50, 20, 10
 LINES_SHOWN = 60
-DECIDED_READ_AT_MOST = 1_000
+PROPOSALS_READ_AT_MOST = 1_000
+LIKELY = 0.5
+"""A link less sure than this is not shown. Two topics that share one rare name reach 0.45."""
 RELATION = "relates_to"
 """The relation of an accepted suggestion, as in the command that `suggest` shows."""
-Calls = tuple[tuple[str, dict[str, Any]], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The calls that decide on an item, and what is said when they are done."""
-
-    said: str
-    calls: Calls
+CONTRADICTIONS, PROPOSALS, REFUSED, LINKS = KINDS = (
+    "Contradictions", "Proposals", "Refused notes", "Links to add"
+)  # fmt: skip
+"""What makes answers wrong comes first, then what somebody waits for."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """One thing to decide: how it looks, what it would change, and the decisions allowed."""
+    """One thing to decide: how it looks, what it would change, and the writes of each decision."""
 
     title: str
     detail: str
     topic: str
     lines: list[str]
     """Begun with `+` or `-`, as in a difference."""
-    accept: Decision | None
-    reject: Decision | None
+    writes: Mapping[bool, Sequence[NamedWrite]]
+    """Those of accepting (True) and rejecting it; empty if the visitor may not."""
+    group: str
+    """Items of one group have a card in common."""
 
 
 @page("/review", "Review", role=Role.WRITER)
@@ -59,53 +60,92 @@ async def review(frame: Frame) -> None:
     if not is_admin:
         text("Admins decide on proposals and reject; you may accept the rest.", "muted", "p")
     text("a accepts, r rejects, arrows move.", "muted small", "p")
-    queue = Queue(frame)
-    waiting: list[Proposal] = await frame.call_now("proposals", limit=SHOWN_AT_MOST)
-    waiting += await frame.call_now("proposals", status="refused", limit=SHOWN_AT_MOST)
-    for proposal in waiting:
-        queue.add(await _proposal_item(frame, proposal, is_admin))
+    queue, waiting = Queue(frame), list[Proposal]()
+    for status, kind in (("waiting", PROPOSALS), ("refused", REFUSED)):
+        read: list[Proposal] = await frame.call_now(
+            "proposals", status=status, limit=PROPOSALS_READ_AT_MOST
+        )
+        read.sort(key=lambda it: (it.confidence, it.at), reverse=True)
+        shown = [await _proposal_item(frame, it, is_admin) for it in read[:SHOWN_AT_MOST]]
+        queue.add(kind, shown)
+        waiting += read
     looking = text("Looking for links and contradictions …", "muted", "p")
-    for suggested in await _suggestions(frame, is_admin):
-        queue.add(suggested)
+    queue.add(LINKS, await _suggestions(frame, waiting, is_admin))
     report: QualityReport = await frame.call_now("quality")
-    for conflict in report.disagreements:
-        if not any(_is_about(proposal, conflict) for proposal in waiting):
-            queue.add(await _contradiction(frame, conflict, is_admin))
+    conflicts = [it for it in report.disagreements if not any(_is_about(of, it) for of in waiting)]
+    conflicts.sort(key=lambda it: max(side.since for side in it.sides), reverse=True)
+    queue.add(CONTRADICTIONS, [await _contradiction(frame, it, is_admin) for it in conflicts])
     looking.delete()
     if not queue.cards:
         empty("Nothing waits for a decision.", then="Add something", href=frame.address("/add"))
 
 
 class Queue:
-    """The items on the page, one of them chosen. A decided item leaves; nothing is read again."""
+    """The items on the page, in cards, one of them chosen. A decision reads nothing again."""
 
     def __init__(self, frame: Frame) -> None:
-        self.cards: list[tuple[Element, ReviewItem]] = []
+        self.cards: list[tuple[Element, list[ReviewItem]]] = []
+        self._items: dict[str, list[ReviewItem]] = {kind: [] for kind in KINDS}
+        self._shown = dict.fromkeys(KINDS, CARDS_AT_FIRST)
         self._frame = frame
         self._chosen = 0
         self._deciding = False
-        self._said = box("", role="status")
+        self._said = box()
         self._place = box("stack")
         ui.keyboard(on_key=self._pressed, ignore=["input", "select", "textarea"])
 
-    def add(self, item: ReviewItem) -> None:
-        """Draw an item below the others."""
-        with self._place, box("card stack", "article", tabindex=0) as card:
-            with box("line spread"):
-                link(one_line(item.title)[:300], self._frame.address("/topic", name=item.topic))
-                with box("line"):
-                    if item.accept is not None:
-                        button("Accept", partial(self._decide, card, item.accept), "main")
-                    if item.reject is not None:
-                        button("Reject", partial(self._decide, card, item.reject))
-            text(item.detail[:500], "muted small", "p")
-            diff(item.lines, LINES_SHOWN)
-        self.cards.append((card, item))
-        card.on("focusin", lambda: self._choose(self._at(card)), args=[])
+    def add(self, kind: str, items: Sequence[ReviewItem]) -> None:
+        """Draw items of a kind too."""
+        self._items[kind] += items
+        self._draw()
+
+    def _draw(self) -> None:
+        self.cards = []
+        self._place.clear()
+        for kind, items in self._items.items():
+            groups: dict[str, list[ReviewItem]] = {}
+            for item in items:
+                groups.setdefault(item.group, []).append(item)
+            shown = list(groups.values())[: self._shown[kind]]
+            with self._place, box("stack" if items else ""):
+                if items:
+                    drawn = [item for group in shown for item in group]
+                    self._head(f"{kind} ({len(items)})", "h2", drawn, " all shown")
+                for group in shown:
+                    self._card(group)
+                if len(shown) < len(groups):
+                    button(f"Show more of {len(groups)}", partial(self._show_more, kind))
         self._choose(self._chosen)
 
-    def _at(self, card: Element) -> int:
-        return next(at for at, (shown, _) in enumerate(self.cards) if shown is card)
+    def _show_more(self, kind: str) -> None:
+        self._shown[kind] *= 4
+        self._draw()
+
+    def _card(self, items: list[ReviewItem]) -> None:
+        number = len(self.cards)
+        with box("card stack", "article", tabindex=0) as card:
+            if len(items) > 1:
+                self._head(f"{one_line(items[0].group)[:200]} ({len(items)})", "h3", items, " all")
+            for item in items:
+                with box("tight"):
+                    self._head(item.title, "h3", [item])
+                    text(item.detail[:500], "muted small", "p")
+                    diff(item.lines, LINES_SHOWN)
+        card.on("focusin", lambda: self._choose(number), args=[])
+        self.cards.append((card, items))
+
+    def _head(self, title: str, tag: str, items: list[ReviewItem], more: str = "") -> None:
+        """Draw a title with the decisions that the visitor may make on all of some items."""
+        with box("line spread"):
+            with text("", "", tag):
+                place = self._frame.address("/topic", name=items[0].topic)
+                words = one_line(title)[:300]
+                text(words) if more else link(words, place)
+            with box("line"):
+                for accepted, verb in ((True, "Accept"), (False, "Reject")):
+                    if all(item.writes[accepted] for item in items):
+                        decide = partial(self._decide, items, accepted=accepted)
+                        button(verb + more, decide, "main" if accepted else "")
 
     def _choose(self, at: int) -> None:
         self._chosen = max(0, min(len(self.cards) - 1, at))
@@ -120,41 +160,39 @@ class Queue:
         if not self.cards or not event.action.keydown or modified:
             return
         step = {"ArrowDown": 1, "ArrowUp": -1}.get(event.key.name, 0)
-        card, item = self.cards[self._chosen]
         if step:
             self._choose(self._chosen + step)
             self.cards[self._chosen][0].run_method("focus")
-        elif not event.action.repeat:
-            decision = {"a": item.accept, "r": item.reject}.get(event.key.name)
-            if decision is not None:
-                await self._decide(card, decision)
+        elif not event.action.repeat and event.key.name in ("a", "r"):
+            await self._decide(self.cards[self._chosen][1], accepted=event.key.name == "a")
 
-    async def _decide(self, card: Element, decision: Decision) -> None:
-        """Make a decision, say what was done or why not, and take its item away."""
-        if self._deciding:  # a second key must not decide on the next item unseen
-            return
+    async def _decide(self, items: list[ReviewItem], *, accepted: bool) -> None:
+        """Decide on items in one commit, say what was done or why not, and take them away."""
+        if self._deciding or not all(item.writes[accepted] for item in items):
+            return  # a second key must not decide on the next item unseen
         self._deciding = True
         self._said.clear()
+        words = items[0].title if len(items) == 1 else counted(len(items), "item")
+        verb = "Accepted" if accepted else "Rejected"
         try:
             with self._said, self._frame.errors():
                 try:
-                    await decide(self._frame, decision.calls)
-                    text(decision.said, "note", "p")
+                    undo = await decide(self._frame, items, accepted=accepted)
+                    self._frame.note_done(f"{verb}: {one_line(words)}", undo)
                 except Conflict as decided:
-                    text(f"Not done: {decided}"[:500], "note", "p")
-                at = self._at(card)
-                del self.cards[at]
-                card.delete()
-                self._choose(at)
+                    self._frame.note_done(f"Not done: {decided}", None)
+                    items = items if len(items) == 1 else []
+                for kind, known in self._items.items():
+                    self._items[kind] = [item for item in known if item not in items]
+                self._draw()
         finally:
             self._deciding = False
 
 
-async def decide(frame: Frame, calls: Calls) -> None:
-    """Make calls. One without arguments decides on the proposal that the call before returned."""
-    result = None
-    for name, given in calls:
-        result = await frame.call_now(name, **(given or {"proposal": getattr(result, "id", None)}))
+async def decide(frame: Frame, items: Sequence[ReviewItem], *, accepted: bool) -> WriteGroup:
+    """Accept or reject items in one commit; return the change that undoes it."""
+    writes = [write for item in items for write in item.writes[accepted]]
+    return await frame.visitor.make(frame.space, WriteGroup([it.topic for it in items], writes))
 
 
 async def _proposal_item(frame: Frame, proposal: Proposal, is_admin: bool) -> ReviewItem:
@@ -163,16 +201,16 @@ async def _proposal_item(frame: Frame, proposal: Proposal, is_admin: bool) -> Re
     refused = proposal.status == "refused"
     who = f"{'refused on writing' if refused else 'proposed'} {day(proposal.at)} by {proposal.by}"
     why = f", {proposal.confidence:.0%} sure" + (f": {proposal.why}" if proposal.why else "")
-    name = f"proposal {proposal.id}"
-    accept = Decision(f"Accepted {name}.", (("approve", number),))
-    reject = Decision(f"Rejected {name}.", (("reject", number),))
     return ReviewItem(
         f"{proposal.kind} {subject}",
-        who + why,
+        f"proposal {proposal.id}, {who}{why}",
         subject,
         await _changes(frame, proposal, subject),
-        accept if is_admin else None,
-        reject if is_admin and not refused else None,
+        {
+            True: [("approve", number)] if is_admin else [],
+            False: [("reject", number)] if is_admin and not refused else [],
+        },
+        subject,
     )
 
 
@@ -204,29 +242,35 @@ async def _changes(frame: Frame, proposal: Proposal, subject: str) -> list[str]:
     ]
 
 
-async def _suggestions(frame: Frame, is_admin: bool) -> list[ReviewItem]:
+async def _suggestions(
+    frame: Frame, waiting: Sequence[Proposal], is_admin: bool
+) -> list[ReviewItem]:
+    """Return the likely links that nobody decided on, in groups by the topic that has most."""
     decided: list[Proposal] = await frame.call_now(
-        "proposals", status="rejected", limit=DECIDED_READ_AT_MOST
+        "proposals", status="rejected", limit=PROPOSALS_READ_AT_MOST
     )
-    gone = {(it.fields.get("source"), it.fields.get("target")) for it in decided}
-    suggested: list[Suggestion] = await frame.call_now("suggest", limit=SHOWN_AT_MOST)
+    gone = {(it.fields.get("source"), it.fields.get("target")) for it in (*decided, *waiting)}
+    suggested: list[Suggestion] = await frame.call_now("suggest", limit=LINKS_AT_MOST)
+    pairs = [it for it in suggested if it.score >= LIKELY and (it.topic, it.other) not in gone]
+    often = Counter(name for pair in pairs for name in (pair.topic, pair.other))
     items = []
-    for pair in suggested:
-        if (pair.topic, pair.other) in gone:
-            continue
+    for pair in pairs:
         edge = {"relation": RELATION, "target": pair.other}
         weak = {"confidence": min(pair.score, 0.99), "threshold": 1.0}
-        accept = Decision("Linked.", (("relate", {"source": pair.topic, **edge}),))
-        propose = ("propose", {"subject": pair.topic, **edge, **weak})
-        reject = Decision("Not suggested again.", (propose, ("reject", {})))
+        propose = "propose", {"name": pair.topic, **edge, **weak}
         items.append(
             ReviewItem(
                 f"link {pair.topic} and {pair.other}",
                 f"suggested, {pair.score:.0%} sure: {'; '.join(pair.evidence)}",
                 pair.topic,
-                [f"+ {one_line(pair.topic)} {RELATION} {one_line(pair.other)}"],
-                accept if frame.may_write else None,
-                reject if is_admin else None,
+                [],
+                {
+                    True: [("relate", {"source": pair.topic, **edge, "create": True})]
+                    if frame.may_write
+                    else [],
+                    False: [propose, ("reject", {})] if is_admin else [],
+                },
+                max(pair.topic, pair.other, key=lambda name: (often[name], name)),
             )
         )
     return items
@@ -242,30 +286,32 @@ async def _contradiction(frame: Frame, conflict: Disagreement, is_admin: bool) -
     index, rule = conflict.taken
     kept, other = conflict.sides if index != 1 else conflict.sides[::-1]
     metadata = {"metadata": {"says": kept.text, "said": other.text}}
-    accept: Calls
+    accept: NamedWrite
     if kept.source.startswith("edge ") and "@" not in kept.source:
         edge: Edge = (await frame.call_now("edge", edge=_number(kept)))[-1]
         subject = edge.source.name
-        fact = {"subject": subject, "relation": edge.relation, "target": edge.target.name}
+        fact = {"name": subject, "relation": edge.relation, "target": edge.target.name}
         ends = iso(kept.since) if kept.since > other.since else None
-        accept = (("unrelate", {"source": _number(other), "at": ends}),)
+        accept = "unrelate", {"source": _number(other), "at": ends}
         change = f"- {other.text}, until {day(kept.since) if ends else 'now'}"
     else:
         subject, older = (side.source.rpartition("@")[0] for side in (kept, other))
-        fact = {"subject": subject, "relation": SUPERSEDES, "target": older}
+        fact = {"name": subject, "relation": SUPERSEDES, "target": older}
         sure = {"confidence": 1.0, "threshold": 1.0, "evidence": kept.text}
-        accept = (("propose", {**fact, **metadata, **sure}),)
+        accept = "propose", {**fact, **metadata, **sure}
         change = f"+ {one_line(subject)} {SUPERSEDES} {one_line(older)}"
     propose = {**fact, **metadata, "confidence": 0.5, "threshold": 1.0}
-    both = Decision("Both stay.", (("propose", propose), ("reject", {})))
     taken = rule if index is not None else "no rule decides, so accepting takes the first"
     return ReviewItem(
         f"contradiction about {subject}",
         f"{kept} against {other}. Accepting takes: {taken}. Rejecting keeps both.",
         subject,
         [change, f"  {kept.text}"],
-        Decision("Decided.", accept) if frame.may_write else None,
-        both if is_admin else None,
+        {
+            True: [accept] if frame.may_write else [],
+            False: [("propose", propose), ("reject", {})] if is_admin else [],
+        },
+        subject,
     )
 
 

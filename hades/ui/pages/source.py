@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hades.domain.plain import one_line
 from hades.domain.statement import moment_words
-from hades.domain.topics import State
+from hades.domain.topics import Chunk, State
 from hades.errors import InvalidInput
+from hades.language.sentences import place_said
 from hades.ui.cards import source_address
 from hades.ui.controls import box, link, text
 from hades.ui.frame import Frame, found, page
@@ -23,7 +24,10 @@ async def source(frame: Frame) -> None:
         await frame.call("get", topic=topic))  # fmt: skip
     chunks = [] if ordinal is None else (
         await frame.call_now("chunks", topic=topic, version=state.version))  # fmt: skip
-    marked = next(((chunk.start, chunk.end) for chunk in chunks if chunk.ordinal == ordinal), None)
+    said = frame.query.get("said", "")
+    marked = next(
+        (_marked(state.content, chunk, said) for chunk in chunks if chunk.ordinal == ordinal), None
+    )
     current: State | None = await found(frame.call_now("get", topic=topic), None)
     text(one_line(topic), "", "h1")
     with box("line small muted"):
@@ -35,6 +39,12 @@ async def source(frame: Frame) -> None:
     with box("card").style("margin-top: 12px"):
         is_file = "." in topic.rpartition("/")[2]
         _content(state.content, marked, "source" if is_file else "source prose")
+
+
+def _marked(content: str, chunk: Chunk, said: str) -> tuple[int, int]:
+    """Return the characters that are marked: the sentence that answers, else the passage."""
+    start, end = place_said(content[chunk.start : chunk.end], said)
+    return chunk.start + start, chunk.start + end if end else chunk.end
 
 
 def read_number(query: dict[str, str], name: str) -> int | None:
@@ -69,7 +79,8 @@ def _content(content: str, marked: tuple[int, int] | None, classes: str) -> None
         text(f"{first:,} characters before this are not shown.", "muted small", "p")
     with text(content[first:start] if marked else content[first:last], classes, "pre"):
         if marked:
-            text(content[start:end], "", "mark", id="passage")
+            passage = text(content[start:end], "", "mark", id="passage")
+            passage.run_method("scrollIntoView", {"block": "center"})
             text(content[end : max(end, last)])
     if last < len(content):
         text(f"{len(content) - last:,} characters after this are not shown.", "muted small", "p")

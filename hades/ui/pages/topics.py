@@ -12,25 +12,37 @@ from hades.ui.cards import source_address
 from hades.ui.controls import box, button, diff, empty, field, form, link, select, text
 from hades.ui.frame import Frame, found, no_notes, page
 from hades.ui.pages.source import read_number
+from hades.ui.prose import stored
 
 PAGE = 50
 VERSIONS_SHOWN = 200
 EDGES_SHOWN = 200
 DIFF_LINES_SHOWN = 2_000
+CHARACTERS_SHOWN = 6_000
+"""A longer current text is cut; the source page has all of it."""
+ORDERS = {"": "By name", "latest": "Latest first"}
 
 
 @page("/topics", "Topics")
 async def topics(frame: Frame) -> None:
     """Draw the list of topics that match a search, in pages."""
     wanted, after = frame.query.get("search", ""), frame.query.get("after")
+    order = frame.query.get("order", "")
+    again = partial(frame.show, search=wanted, order=order)
     text("Topics and time", "", "h1")
-    with form(lambda given: frame.show(search=given.get("search"))):
+    with form(lambda given: again(search=given.get("search"))):
         field(
             "search", "Part of a name, or a pattern such as design/*", wanted, "grow", type="search"
         )
         text("Search", "act main", "button", type="submit")
+        select("order", "Order", ORDERS, order, lambda chosen: again(order=chosen))
     listed: list[Topic] = await frame.call(
-        "topics", glob=as_glob(wanted), after=after, limit=PAGE + 1
+        "topics",
+        glob=as_glob(wanted),
+        after=after,
+        limit=PAGE + 1,
+        latest=order == "latest",
+        preview=True,
     )
     with box("stack").style("margin-top: 16px"):
         if not listed:
@@ -38,17 +50,17 @@ async def topics(frame: Frame) -> None:
             return
         with box("card scroll").style("padding: 4px 8px"), box("", "table"):
             with box("", "thead"), box("", "tr"):
-                for title in ("Topic", "Versions", "Since", "Tags"):
-                    text(title, "wide" if title in ("Versions", "Tags") else "", "th", scope="col")
+                for title in ("Topic", "Versions", "Since"):
+                    text(title, "wide" if title == "Versions" else "", "th", scope="col")
             with box("", "tbody"):
                 for topic in listed[:PAGE]:
                     _row(frame, topic)
         with box("line"):
             if after:
-                button("First page", lambda: frame.show(search=wanted))
+                button("First page", again)
             if len(listed) > PAGE:
                 last = listed[PAGE - 1].name
-                button("Next page", lambda: frame.show(search=wanted, after=last), "main")
+                button("Next page", lambda: again(after=last), "main")
 
 
 def as_glob(wanted: str) -> str | None:
@@ -75,11 +87,11 @@ def _row(frame: Frame, topic: Topic) -> None:
     with box("", "tr"):
         with box("", "td"):
             link(one_line(topic.name), frame.address("/topic", name=topic.name))
-        text(str(topic.versions), "wide", "td")
-        text(day(topic.valid_from), "", "td").style("white-space: nowrap")
-        with box("wide", "td"), box("line"):
             for tag in topic.tags[:8]:
                 text(tag, "chip")
+            text(one_line(" ".join(topic.preview.split())), "muted small preview", "div")
+        text(str(topic.versions), "wide", "td")
+        text(day(topic.valid_from), "", "td").style("white-space: nowrap")
 
 
 @page("/topic", "Topic", in_navigation=False)
@@ -100,6 +112,11 @@ async def trace(frame: Frame) -> None:
     holds: State | None = await found(frame.call("get", topic=name), None)
     with box("two"):
         with box("stack"):
+            if holds is not None:
+                with box("card answer"):
+                    stored(name, holds.content[:CHARACTERS_SHOWN])
+                    if len(holds.content) > CHARACTERS_SHOWN:
+                        link("All of it", source_address(frame, name, holds.version))
             text("What changed", "", "h2")
             await _difference(frame, name, states, before, after)
             text("Edges opened and closed", "", "h2")
