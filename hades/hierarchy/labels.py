@@ -23,7 +23,7 @@ from hades.errors import Unavailable
 from hades.graph.arrays import Floats, Floats32
 from hades.hierarchy.phrases import heading_phrases, noun_phrases, telling_stems, told
 from hades.index.vectors import product
-from hades.language.sentences import with_heading
+from hades.language.sentences import sentences, with_heading
 from hades.models.chat import ChatModel
 from hades.models.checked import cited_sentences
 from hades.models.encoder import Encoder, reader_of
@@ -215,13 +215,21 @@ class _Level:
         return round(float(tells) * (1 if " " in phrase else ONE_WORD), 6)
 
     def summary(self, cluster: int, label: str, encoder: Encoder) -> str:
-        """Return the sentences that tell best what a label means, with their citations."""
+        """Return the sentences that tell best what a label means, with their citations.
+
+        If no text says anything in a sentence, these are the beginnings of the most central ones.
+        """
         wanted = telling_stems(label)
         rows = {
             sentence: (-len(wanted & telling_stems(sentence)) / (1 + place), number, text)
             for number, text in reversed([*enumerate(self._clusters[cluster])])
             for place, sentence in enumerate(text.sentences)
             if len(sentence) <= SENTENCE_CHARACTERS and len(self._topics[sentence]) < REPEATED
+        } or {
+            beginning[:SENTENCE_CHARACTERS]: (0.0, number, text)
+            for number, text in enumerate(self._clusters[cluster])
+            for beginning in sentences(text.text, 1)
+            if not text.is_code
         }
         whole = [sentence for sentence in rows if sentence[0].isupper() and sentence[-1] in ".!?"]
         best = sorted(whole or rows, key=lambda sentence: rows[sentence][:2])[:SENTENCES_READ]

@@ -57,6 +57,7 @@ def _is_told(sentence: str) -> bool:
     letters = sum(letter.isalpha() or letter in " ,.'’-" for letter in sentence)
     return (
         len(found) >= SENTENCE_WORDS_AT_LEAST
+        and "://" not in sentence
         and letters >= LETTERS_AT_LEAST * len(sentence)
         and (small >= SMALL_AT_LEAST * len(found) or not sentence[: len(sentence) // 2].isascii())
     )

@@ -44,8 +44,7 @@ _BESIDE = lazy_pattern(
 )
 """Other lines of a context: indented text, remarks in lower case, headings, an introduction."""
 _STATE = r'id":\s*"[^"\n]+@\d+",\s*"topic'
-_SHORTFALL = r'shortfall":\s*"[^"\n]{0,999}",\s*"is_doubtful":\s*\w+,\s*"'
-_ANSWER = rf'(?:{_SHORTFALL})?question":.{{1,999}},\s*"sentences'
+_ANSWER = r'text":\s*"(?:[^"\\\n]|\\.){0,99999}",\s*"shortfall'
 _JSON = lazy_pattern(rf'(?s)[\[{{\s]+"(?:{_STATE}|{_ANSWER})":.*[}}\]]\s*')
 """The output of `get`, `history` and `ask` with `--json`."""
 

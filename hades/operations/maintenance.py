@@ -63,7 +63,7 @@ def drop_space(memory: Memory, name: str) -> None:
 
 @operation("GET", "/stats", command="stats")
 def stats(view: View) -> dict[str, int]:
-    """Count what this space holds, with old versions; show the file size."""
+    """Count what this space holds, and show the file's size."""
     with view._store.snapshot():
         view._require_space()
         return view._store.spaces.stats(view._space_id)

@@ -148,7 +148,7 @@ def topics(
         bool, Param("Also return the beginning of each text.", flag="--preview")
     ] = False,
 ) -> list[Topic]:
-    """List topics, sorted by name, or with `latest` by the time of their state.
+    """List topics by name, or the latest first.
 
     `glob` (such as `design/*`), `tag` and `kind` choose topics; `since` and `until` bound the time
     from which the state is true; `after` (the last name seen) and `limit` page through a long list.
@@ -220,7 +220,7 @@ def remember(
     that your current notes already say and output of HADES are Refused and listed for review.
     """
     draft = Draft(
-        content=(clean_content if kind == "document" else clean_note)(content),
+        content=(clean_note if kind == "note" else clean_content)(content),
         tags=clean_tags(tags),
         metadata=clean_metadata(metadata),
         confidence=clean_share(confidence, "confidence"),

@@ -133,7 +133,7 @@ def test_what_nothing_found_says_is_told_over_the_wire_too(client: hades.Memory)
     )
     unknown = client.ask("Is approach Y viable?")
     assert unknown.unsaid == ("approach Y",)
-    assert str(unknown).startswith("Nothing found says anything about “approach Y”. Closest: ")
+    assert str(unknown).startswith("Nothing found says anything about “approach Y”. Closest:\n")
 
 
 def test_a_question_is_answered_alike_here_and_there(

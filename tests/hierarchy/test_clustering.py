@@ -23,7 +23,7 @@ def _blobs(count: int, each: int, seed: int) -> Codes:
 
 
 def test_blobs_are_found() -> None:
-    made = cluster(_blobs(12, 40, 1), NO_LINKS, 7, ClusterSettings(), _silent)
+    made = cluster(_blobs(12, 40, 1), NO_LINKS, (), 7, ClusterSettings(), _silent)
     whole = made.cluster_of.reshape(12, 40)
     assert all(len(set(row)) <= 4 for row in whole.tolist())
     assert all(
@@ -36,7 +36,7 @@ def test_blobs_are_found() -> None:
 def test_links_pull_together_what_vectors_leave_apart() -> None:
     codes = _blobs(1, 60, 3)
     rows = [(one, other, 4_000) for one in range(0, 60, 2) for other in range(0, one, 2)]
-    made = cluster(codes, np.array(rows), 7, ClusterSettings(), _silent)
+    made = cluster(codes, np.array(rows), (), 7, ClusterSettings(), _silent)
     assert len(set(made.cluster_of[::2].tolist())) == 1
 
 
@@ -53,8 +53,8 @@ def test_every_vector_has_a_cluster_within_the_fan_out(
     chance = np.random.default_rng(seed)
     codes = chance.integers(1, 1 + values, (count, dims)).astype(np.int8)
     codes = codes[:1].repeat(count, axis=0) if same else codes
-    made = cluster(codes, NO_LINKS, seed, ClusterSettings(), _silent)
-    again = cluster(codes, NO_LINKS, seed, ClusterSettings(), _silent)
+    made = cluster(codes, NO_LINKS, (), seed, ClusterSettings(), _silent)
+    again = cluster(codes, NO_LINKS, (), seed, ClusterSettings(), _silent)
     assert made.cluster_of.tolist() == again.cluster_of.tolist()
     assert made.centroids.tobytes() == again.centroids.tobytes()
     assert set(made.cluster_of.tolist()) == set(range(len(made.centroids)))

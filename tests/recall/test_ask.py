@@ -90,7 +90,7 @@ def test_nothing_found_is_an_empty_answer() -> None:
     assert answer(recall("Who won the cup in 1998?", [DECISION, BUG])).sentences == ()
     near = answer(recall("Who fixed the kitchen sink?", [DECISION, BUG]))
     assert near.shortfall == "Not sure: nothing found says this directly."
-    assert str(near).startswith(f"{near.shortfall} Closest: It was fixed")
+    assert str(near).startswith(f"{near.shortfall} Closest:\nIt was fixed")
     assert str(answer(recall("Why?"))) == "Nothing found answers this."
 
 
@@ -103,14 +103,14 @@ def test_a_neighbour_is_not_passed_off_as_the_answer(story: hades.Memory) -> Non
     ):
         found = story.ask(question)
         assert found.recall.passages
-        expected = "nothing found says anything about “approach y”. closest: "
+        expected = "nothing found says anything about “approach y”. closest:\n"
         assert str(found).casefold().startswith(expected)
 
 
 def test_of_several_things_named_the_unknown_are_told(story: hades.Memory) -> None:
     found = story.ask("Does approach X run on Kubernetes?")
     assert found.unsaid == ("Kubernetes",)
-    assert str(found).startswith("Nothing found says anything about “Kubernetes”. Closest: ")
+    assert str(found).startswith("Nothing found says anything about “Kubernetes”. Closest:\n")
 
 
 def test_the_one_of_a_kind_that_is_named_is_preferred() -> None:

@@ -63,8 +63,8 @@ def test_unsupported_sentences_are_dropped_or_marked(
     assert found.unsupported == 2
     kept = story.ask(WHY, model="a", keep_unsupported=True)
     assert str(kept) == (
-        "Approach X was rejected due to Bug Y. [1] "
-        "Approach X was rejected due to Bug Q. [unsupported] It was a good day. [unsupported]"
+        "Approach X was rejected due to Bug Y. [1]\n"
+        "Approach X was rejected due to Bug Q. [unsupported]\nIt was a good day. [unsupported]"
     )
 
 

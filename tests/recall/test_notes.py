@@ -78,7 +78,7 @@ def test_a_note_is_found_by_its_name_as_people_say_it(
 def test_a_number_that_no_name_has_is_not_answered_with_another(notes: hades.Memory) -> None:
     found = asked(notes, "What is bug 104?")
     assert found.shortfall == "Nothing found says anything about “104”."
-    assert str(found).startswith(f"{found.shortfall} Closest: ")
+    assert str(found).startswith(f"{found.shortfall} Closest:\n")
     assert found.recall.passages
     assert "Bob Stone" in asked(notes, "Who is Bob Stone?").shortfall
 

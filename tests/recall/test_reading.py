@@ -58,7 +58,7 @@ def test_an_answer_that_nothing_says_directly_is_given_with_doubt(memory: hades.
     unknown = memory.ask("Which insurance covers flooding?")
     assert unknown.sentences
     assert unknown.shortfall == DOUBT
-    assert str(unknown).startswith(f"{DOUBT} Closest: ")
+    assert str(unknown).startswith(f"{DOUBT} Closest:\n")
     assert (plain(unknown)["shortfall"], plain(unknown)["is_doubtful"]) == (DOUBT, True)
     assert (plain(known)["shortfall"], plain(known)["is_doubtful"]) == ("", False)
     assert unknown.recall.answered is not None

@@ -38,9 +38,12 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with hades.open(path) as memory, memory.batch():
         for land, old, new in zip(LANDS, TOWNS[::2], TOWNS[1::2], strict=True):
             memory.relate(
-                *(land, "has_capital", old), valid_from="2010-01-01", valid_to="2020-05-01"
+                *(land, "has_capital", old),
+                valid_from="2010-01-01",
+                valid_to="2020-05-01",
+                create=True,
             )
-            memory.relate(land, "has_capital", new, valid_from="2020-05-01")
+            memory.relate(land, "has_capital", new, valid_from="2020-05-01", create=True)
     return path
 
 

@@ -430,7 +430,7 @@ def test_what_is_wrong_is_told_in_a_sentence(story: Executor) -> None:
         ("remember", {"topic": "lunch", "content": "x", "expect_version": 0}, "lunch"),
         ("change_fact", {"source": "lunch", "relation": "is"}, "No such edge holds"),
         ("forget", {"topic": "nothing"}, "nothing"),
-        ("nothing", {}, "There is no tool 'nothing': archival_memory"),
+        ("nothing", {}, "There is no tool 'nothing': about, archival_memory"),
     ]
     refused = in_turn(story, *((tool, arguments) for tool, arguments, _ in wrong))
     for (tool, _, sentence), answer in zip(wrong, refused, strict=True):

@@ -194,7 +194,7 @@ def test_the_graph_is_explored(ask: Asker) -> None:
     assert mind["items"][0]["why"] == "latest"
     then = ask.get(f"{S}/neighbours/design/approach_x?as_of={BEFORE}").json()["items"]
     assert "refactoring/q1" not in {one["node"]["name"] for one in then}
-    assert ask.get(f"{S}/subgraph").status_code == 422
+    assert ask.get(f"{S}/subgraph").json()["nodes"]
     assert ask.get(f"{S}/paths?source=lunch&target=nowhere").status_code == 404
 
 

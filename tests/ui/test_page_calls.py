@@ -49,7 +49,7 @@ class Site:
         self.audit.close()
 
 
-def called(visitor: Visitor, name: str, space: str = "default", **given: Any) -> Any:
+def called(visitor: Visitor, name: str, /, space: str = "default", **given: Any) -> Any:
     return asyncio.run(visitor.call(name, space, **given))
 
 

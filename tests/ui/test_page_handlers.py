@@ -85,12 +85,15 @@ def _handlers(frame: Frame) -> dict[str, Coroutine[Any, Any, object]]:
 
 def test_a_reader_who_calls_the_handlers_is_refused_and_nothing_is_written(site: Site) -> None:
     frame = framed(site.visitor(Role.READER))
-    before = site.executor.memory.change, site.keys.listed()
+    before = site.executor.memory.change, [(key.name, key.role) for key in site.keys.listed()]
     for name, call in _handlers(frame).items():
         with pytest.raises(Denied) as refused:
             asyncio.run(call)
         assert "needs the role" in str(refused.value), name
-    assert (site.executor.memory.change, site.keys.listed()) == before
+    assert (
+        site.executor.memory.change,
+        [(key.name, key.role) for key in site.keys.listed()],
+    ) == before
     assert not list(Path(site.executor.uploads or "").glob("*"))
 
 
@@ -251,7 +254,7 @@ def test_a_change_is_undone(tmp_path: Path, writes: list[NamedWrite]) -> None:
         ("bug", {"relation": "owned_by", "target": "Cyd", "exclusive": True}),
         ("Ann", {"kind": "person"}),
     ):
-        called(admin, "propose", subject=subject, confidence=0.1, **proposed)
+        called(admin, "propose", name=subject, confidence=0.1, **proposed)
     before = changed(memory)
     undo = asyncio.run(admin.make("default", WriteGroup(["bug", "Ann"], writes)))
     after = changed(memory)

@@ -71,7 +71,7 @@ def test_the_command_shows_it_and_reads_no_other_space(tmp_path: Path) -> None:
     shell("relate", "Oskar", "plays", "chess", "--valid-from", "2020")
     shown = shell("about", "Oskar").splitlines()
     assert shown[0].startswith("Oskar  concept  known since ")
-    assert " Oskar is my brother. [people/oskar@1#0]" in shown
+    assert "Oskar is my brother. [people/oskar@1#0]" in shown
     assert shell.json("about", "Oskar")["facts"][0]["target"]["name"] == "chess"
     shell("spaces", "create", "work")
     assert "no topic or entity 'Oskar'" in shell.refused("about", "Oskar", "--space", "work")
