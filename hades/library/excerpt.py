@@ -33,7 +33,7 @@ from hades.recall.engine import RecallEngine
 from hades.recall.find.finder import Finder, Scope
 from hades.settings import load_settings
 from hades.store.around import Rows
-from hades.store.catalogue import TABLES
+from hades.store.catalogue import NODE_TABLES, TABLES
 from hades.store.changefeed import Changefeed
 from hades.store.records import Progress
 from hades.store.sqlite.opening import open_file
@@ -44,22 +44,6 @@ Frequency = Callable[[str], int]
 
 ROWS_AT_MOST = 1_000_000
 """More rows than an excerpt has."""
-_REFERENCES = {
-    "topic": "topics",
-    "state": "states",
-    "latest": "states",
-    "chunk": "chunks",
-    "entity": "entities",
-    "relation": "relations",
-    "actor": "actors",
-    "encoder": "encoders",
-    "superseded_by": "edges",
-}
-"""Columns of numbers of rows, and the table of the rows."""
-_KINDS = dict(zip(NodeKind, ("topics", "entities", "chunks", "edges"), strict=True))
-_NODES = ("source", "target", "node")
-_MAY_BE_MISSING = ("entity", "superseded_by", "latest")
-"""References that become NULL if their row was not sent."""
 _SHARED = {"relations": "name", "actors": "name", "encoders": "name", "entities": "key"}
 """Tables whose rows are one row if this column has the same value, also in different volumes."""
 _BY_NAME = {**_SHARED, "topics": "name"}
@@ -161,7 +145,9 @@ class ExcerptOfLibrary:
         """Add rows of a table with the new numbers."""
         change = [self._changer(table, column, new) for column in TABLES[table].columns]
         changed = [at for at, to in enumerate(change) if to is not None]
-        needed = [at for at in changed if list(TABLES[table].columns)[at] not in _MAY_BE_MISSING]
+        roles = [column.role for column in TABLES[table].columns.values()]
+        # A reference of another role becomes NULL if its row was not sent.
+        needed = [at for at in changed if roles[at] not in ("link", "derived")]
         written = self._written[table] if table in _SHARED else None
         for row in rows:
             values = list(row)
@@ -179,18 +165,16 @@ class ExcerptOfLibrary:
         self, table: str, column: str, new: dict[str, dict[int, int]]
     ) -> Callable[[int], int | None] | None:
         """Return the function that gives a column new numbers; None if it has none."""
+        about = TABLES[table].columns[column]
         if column == "space":
             return lambda _: 1
-        if column in ("id", "row"):
-            own = new.get(table)
-            if own is not None and column == "id":
-                return own.get
-            return lambda _: next(self._next[table])
-        if (table, column) == ("merges", "target"):
-            return new["entities"].get
-        if column in _NODES:
+        if about.role == "itself":
+            own = new.get(table) if column == "id" else None
+            return own.get if own is not None else lambda _: next(self._next[table])
+        if about.role == "node":
             return lambda node: _node(node, new)
-        return new[_REFERENCES[column]].get if column in _REFERENCES else None
+        target = "states" if column == "latest" else about.target
+        return new[target].get if target in new else None
 
     def _join_names(self) -> None:
         """Join topics with entities that other volumes know by the same name.
@@ -224,7 +208,7 @@ class ExcerptOfLibrary:
 
 def _node(node: int, new: dict[str, dict[int, int]]) -> int | None:
     kind = NodeKind(node & 7)
-    row = new[_KINDS[kind]].get(node >> 3)
+    row = new[NODE_TABLES[kind]].get(node >> 3)
     return None if row is None else row << 3 | kind
 
 
@@ -268,15 +252,14 @@ class _SoughtWords(Words):
         self, store: Store, text: str, said: Mapping[int, float], whole: tuple[Frequency, int]
     ) -> None:
         super().__init__()
-        self._store, self._text, self._said, self._whole = store, text, said, whole
+        self._store, self._text, self._said, self._of_library = store, text, said, whole
 
     @cached_property
     def _read(self) -> Words:
         said = next(self._store.changefeed.said(1, 0, ROWS_AT_MOST), [])
         texts = searched_texts(self._store, [row[1] for row in said])
         presences = ((Presence(*row), texts[row[1]]) for row in said if row[1] in texts)
-        words = Words() if self._whole is None else Words().part_of(*self._whole)
-        return words.with_recent(presences)
+        return Words().part_of(*self._of_library).with_recent(presences)
 
     def best(
         self,

@@ -19,7 +19,6 @@ from typing import Any, NoReturn
 from hades.domain.answer import Answer, Recall, StageReport
 from hades.domain.graph import Entity
 from hades.domain.times import AsOf, TimeLike, from_micros
-from hades.domain.topics import Space
 from hades.errors import Conflict, HadesError, InvalidInput, NotFound, Unavailable
 from hades.language.names import name_key
 from hades.library.calls import Results, VolumeCalls
@@ -266,10 +265,6 @@ class Library(LibraryView, Memory):
     def batch(self) -> Any:
         """Raise Unavailable: a write is atomic within one volume."""
         raise Unavailable("A library has no batches: a write is atomic within one volume.")
-
-    def create_space(self, name: str) -> Space:
-        """Create an empty space; volumes make it when something is written there."""
-        return Memory.create_space(self, name)
 
     def drop_space(self, name: str) -> None:
         """Erase a space with everything in it, in all volumes."""
