@@ -125,7 +125,7 @@ class World:
                 for (since, value), after in pairwise([*history, None]):
                     ends = None if after is None else str(after[0])
                     times = {"valid_from": str(since), "valid_to": ends}
-                    memory.relate(subject, relation, value, **times)
+                    memory.relate(subject, relation, value, create=True, **times)
 
     def questions(self, count: int) -> Iterator[tuple[str, str, str | None, str]]:
         """Type, question, the moment for `at`, and what the answer must say."""
