@@ -13,7 +13,7 @@ ALL = (
     *("store", "ingest", "growth", "graph", "extractor", "recall", "fresh", "remote", "serve"),
     *("brief", "postgres", "shards", "consolidation", "tiers", "year", "told", "bridges"),
     *("entity_kinds", "overview", "agents", "hooks", "hooks_day", "said", "said_turns"),
-    *("explorer", "trust", "headline", "compare"),
+    *("explorer", "trust", "library", "headline", "compare"),
 )
 
 

@@ -95,6 +95,7 @@ from hades.errors import Unavailable as Unavailable
 from hades.memory import Memory as Memory
 from hades.memory import View as View
 from hades.opening import open as open
+from hades.opening import open_library as open_library
 from hades.store.copy import copy as copy
 from hades.store.records import Problem as Problem
 

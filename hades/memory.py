@@ -451,6 +451,10 @@ class Memory(View):
 
     # For the operations
 
+    def _alone(self) -> AbstractContextManager[None]:
+        """Return a context in which nobody else writes to this memory; a batch, if it has those."""
+        return self._store.transaction()
+
     @contextmanager
     def _write(self, action: str) -> Iterator[Write]:
         with self._store.write(self._actor, action, self._space_id) as write:

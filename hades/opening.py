@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import getpass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import parse_qsl, urlencode
 
-from hades.domain.address import is_address, is_socket
+from hades.domain.address import is_address, is_server, is_socket
 from hades.domain.times import Clock, system_clock
-from hades.errors import InvalidInput
+from hades.errors import InvalidInput, NotFound
 from hades.memory import DEFAULT_ENCODER, DEFAULT_SPACE, Memory
 from hades.store.store import Store
 
+if TYPE_CHECKING:
+    from hades.library.library import Library
+
 DEFAULT_BUSY_TIMEOUT_S = 10.0
+LIBRARY = "library"
+"""The key of the fact that makes a memory the catalogue of a library."""
 
 
 def open(
@@ -84,6 +90,11 @@ def open(
     )
     try:
         encoder = encoder or store.meta("encoder") or DEFAULT_ENCODER
+        if store.meta(LIBRARY) is not None:
+            options = {"busy_timeout_s": busy_timeout_s, "read_only": read_only}
+            if clock is not system_clock:
+                options |= {"clock": clock}
+            return _library(store, space, actor, encoder, options)
         memory = Memory(store, space or DEFAULT_SPACE, actor or login_name(), encoder=encoder)
         if extractor is not None:
             memory._use_extractor(extractor)
@@ -94,6 +105,64 @@ def open(
     except BaseException:
         store.close()
         raise
+
+
+def open_library(
+    place: str | Path,
+    *,
+    volumes: int = 0,
+    by: str = "topic",
+    **options: Any,
+) -> Library:
+    """Open a library: many memories, its volumes, that are asked as one.
+
+    `place` is its catalogue, a file or an address of PostgreSQL, or a folder with a file
+    `library.hades`. If there is none, it is created with so many new `volumes` beside it; `by` is
+    what decides where something new goes: `topic`, `space` or `year`. Other options are those of
+    `open`. See docs/scale.md.
+    """
+    from hades.library.catalogue import check_by, write_facts
+
+    if not is_server(place) and Path(place).expanduser().is_dir():
+        place = Path(place).expanduser() / "library.hades"
+    check_by(by)
+    opened = open(place, **{"create": volumes > 0, **options})
+    if opened._store.meta(LIBRARY) is not None:
+        return cast("Library", opened)
+    with opened:
+        if opened.topics(limit=1) or not volumes:
+            raise NotFound(f"There is no library at {place}: `hades library create` makes one.")
+        write_facts(opened._store, opened._actor, "create_library", by)
+    library = cast("Library", open(place, **options))
+    for number in range(1, volumes + 1):
+        name = f"volume{number}"
+        library.add_volume(name, _beside(place, name))
+    return library
+
+
+def _beside(place: str | Path, name: str) -> str:
+    """Return the place of a volume beside a catalogue: a schema, or a file by its name."""
+    if not is_server(place):
+        return f"{Path(place).stem}-{name}.hades"
+    address, _, query = str(place).partition("?")
+    parts = dict(parse_qsl(query, keep_blank_values=True))
+    parts["schema"] = f"{parts.get('schema', 'hades')}_{name}"
+    return f"{address}?{urlencode(parts)}"
+
+
+def _library(
+    store: Store, space: str | None, actor: str | None, encoder: str, options: dict[str, Any]
+) -> Library:
+    from hades.library.library import Library
+    from hades.settings import load_settings
+
+    return Library(
+        *(store, space or DEFAULT_SPACE, actor or login_name()),
+        encoder=encoder,
+        opened=open,
+        workers=load_settings().library_workers,
+        options=options,
+    )
 
 
 def open_with_settings(

@@ -116,6 +116,11 @@ class Settings(BaseModel):
         description="After how many minutes without an event the resident process of the hooks "
         "ends.",
     )
+    library_workers: str = Field(
+        "threads",
+        description="Where the volumes of a library are held: threads, processes, or actors of "
+        "Ray: local, or the host:port of a cluster.",
+    )
     ranker: Path | None = Field(
         None,
         description="The weights file of the ranker, made by `hades train-ranker`. "

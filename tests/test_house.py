@@ -20,7 +20,7 @@ from tests.attack import patterns  # noqa: E402
 
 FLOORS = [
     {"serve", "ui", "cli", "evals", "hooks", "agents", "adapters", "__main__"},
-    {"api", "client", "compat", "memory", "opening", "operations"},
+    {"api", "client", "compat", "library", "memory", "opening", "operations"},
     {"recall", "ingest", "lifecycle", "exchange", "hierarchy"},
     {"index", "graph", "store", "models", "context", "settings", "breaker", "project"},
     {"language"},

@@ -41,7 +41,9 @@ def _options(
         raise typer.Exit
 
 
-_MODULES = "states sources maintenance database evals serve explorer mcp agents hooks docs demo"
+_MODULES = (
+    "states sources maintenance database library evals serve explorer mcp agents hooks docs demo"
+)
 for _module in _MODULES.split():
     importlib.import_module(f"hades.cli.{_module}")  # each adds its commands
 commands.add_commands(app)

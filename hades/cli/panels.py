@@ -20,7 +20,7 @@ PANELS = {
     "Indexes and storage": "index reembed warm archive tiers",
     "The memory as a whole": "stats check spaces backup restore copy export import mirror settings "
     "models",
-    "Server and database": "ui serve keys db",
+    "Server and database": "ui serve keys db library",
     "Evaluation": "eval train-ranker",
     "Help": "demo docs",
 }

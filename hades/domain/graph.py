@@ -309,3 +309,4 @@ class Reason(StrEnum):
     FOLLOW_UP = "follow_up"
     NO_HIERARCHY = "no_hierarchy"
     ARCHIVE_LOST = "archive_lost"
+    VOLUME_MISSING = "volume_missing"

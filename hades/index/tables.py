@@ -93,7 +93,7 @@ class ReadTerms(ChunkTerms):
 
     def having(self, chunks: Ints, terms: Sequence[str]) -> Floats32:
         """Return a matrix, a row per chunk id and a column per stem: 1 where the chunk has it."""
-        texts = searched_texts(self.store, chunks.tolist())
+        texts = searched_texts(self.store, chunks[~self.known(chunks)].tolist())
         self.put((chunk, stems(text)) for chunk, text in texts.items())
         return super().having(chunks, terms)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hades.graph.arrays import Floats32, Ints, spread
+from hades.graph.arrays import Flags, Floats32, Ints, spread
 from hades.index.array_store import Array
 from hades.index.columns import Columns, RowsById
 from hades.index.graph_view import are_known
@@ -40,7 +40,31 @@ class ChunkTerms(RowsById):
         if not len(new):
             return
         terms = (map(term_hash, given[chunk]) for chunk in new.tolist())
-        hashes = [np.unique(np.fromiter(row, np.uint32)) for row in terms]
+        self._put(new, [np.unique(np.fromiter(row, np.uint32)) for row in terms])
+
+    def put_hashed(self, chunks: Mapping[int, bytes]) -> None:
+        """Insert the stems of new chunks as `hashed` returned them elsewhere."""
+        new = np.array(sorted(chunks), np.int64)
+        self._put(new, [np.frombuffer(chunks[chunk], np.uint32) for chunk in new.tolist()])
+
+    def hashed(self, chunks: Sequence[int]) -> list[tuple[int, bytes]]:
+        """Return (chunk, hashed stems) of those of these chunks that are known."""
+        rows = np.flatnonzero(np.isin(self._rows["chunk"], np.array(chunks, np.int64)))
+        first, count = self._rows["first"][rows], self._rows["count"][rows]
+        return [
+            (int(chunk), self._hashes[start : start + size].tobytes())
+            for chunk, start, size in zip(
+                self._rows["chunk"][rows], first.tolist(), count.tolist(), strict=True
+            )
+        ]
+
+    def known(self, chunks: Ints) -> Flags:
+        """Return for each chunk whether its stems are here."""
+        return are_known(self._rows["chunk"], chunks)
+
+    def _put(self, new: Ints, hashes: Sequence[npt.NDArray[np.uint32]]) -> None:
+        if not len(new):
+            return
         counts = np.array([len(row) for row in hashes], np.int32)
         first = len(self._hashes) + np.concatenate([[0], np.cumsum(counts)[:-1]])
         self._rows.put_arrays({"chunk": new, "first": first.astype(np.int64), "count": counts})
@@ -60,6 +84,13 @@ class ChunkTerms(RowsById):
         for number, term in enumerate(terms):
             has[row[own == term_hash(term)], number] = 1
         return has
+
+    def counted(self, chunks: Ints) -> tuple[npt.NDArray[np.uint32], Ints]:
+        """Return the hashed stems of these chunks, sorted, and how many chunks have each."""
+        own = np.isin(self._rows["chunk"], chunks)
+        each = self._hashes[spread(self._rows["first"][own], self._rows["count"][own])]
+        stems, counts = np.unique(each, return_counts=True)
+        return stems, counts
 
     def drop(self, chunks: Ints) -> None:
         """Remove chunks and their words, because purged words must not be saved again."""

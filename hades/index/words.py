@@ -94,6 +94,8 @@ class Words:
         for field in ("stems", "exact"):
             plain = TextAnalyzerBuilder(Tokenizer.whitespace()).build()
             self._index.register_tokenizer(field, plain)
+        self._whole: tuple[Callable[[str], int], int] | None = None
+        """How many presences have a stem and how many there are, in what this is a part of."""
         self._refresh(lengths)
 
     def _refresh(self, lengths: Sequence[int]) -> None:
@@ -151,6 +153,15 @@ class Words:
         updated._own_lengths = len(own), sum(row.counts.total() for row in own)
         updated._count = self._searcher.num_docs + sum(row.is_new for row in own)
         return updated
+
+    def part_of(self, frequency: Callable[[str], int], count: int) -> Words:
+        """Return the same index, its words weighed as in a whole that it is a part of.
+
+        `frequency` returns how many presences of the whole have a stem, `count` is their number.
+        """
+        part = copy.copy(self)
+        part._whole, part._rarity, part._weighed = (frequency, count), {}, {}
+        return part
 
     def best(
         self,
@@ -243,11 +254,14 @@ class Words:
         """Return the inverse document frequency of a stem, as BM25 defines it."""
         known = self._rarity.get(term)
         if known is None:
-            known = self._rarity[term] = _idf(self._count, self._frequency(term))
+            count = self._count if self._whole is None else self._whole[1]
+            known = self._rarity[term] = _idf(count, self._frequency(term))
         return known
 
     def _frequency(self, term: str) -> int:
         """Return the number of presences that have a stem; replaced ones do not count."""
+        if self._whole is not None:
+            return self._whole[0](term)
         known = self._having.get(term)
         if known is None:
             known = self._searcher.doc_freq("stems", term)

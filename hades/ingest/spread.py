@@ -65,17 +65,7 @@ class RayWorkers:
     """
 
     def __init__(self, address: str, still_wanted: Callable[[], None]) -> None:
-        host, _, port = address.rpartition(":")
-        if address != LOCAL and not (host and port.isdecimal()):
-            raise InvalidInput(f"{address} is not a Ray cluster: give local, or its host:port.")
-        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-        if address == LOCAL:
-            # Ray reads this on import: its node is then 127.0.0.1 on every system.
-            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-        try:
-            self._ray: Any = import_module("ray")
-        except ImportError as error:
-            raise lacking("Ray needs", "cluster") from error
+        self._ray = load_ray(address)
         self._address = address
         self._still_wanted = still_wanted
         self._is_ours = False
@@ -113,19 +103,7 @@ class RayWorkers:
     @cached_property
     def _work(self) -> Callable[..., Any]:
         """Connect to the cluster and return the remote function that runs one part."""
-        if not self._ray.is_initialized():
-            options = {"log_to_driver": False, "logging_level": logging.ERROR}
-            try:
-                if self._address == LOCAL:
-                    options |= {"num_cpus": cores(), "include_dashboard": False}
-                else:  # Ray itself would try for 15 minutes to reach a missing host
-                    host, _, port = self._address.rpartition(":")
-                    create_connection((host, int(port)), CONNECT_S).close()
-                self._ray.init(self._address, **options)
-            except (OSError, OverflowError, RuntimeError, ValueError) as error:
-                why = one_line(str(error))
-                raise Unavailable(f"Ray at {self._address} cannot be used: {why}") from error
-            self._is_ours = True
+        self._is_ours = join_ray(self._ray, self._address)
         limits = load_settings()
         environment = {
             "HADES_THREADS": "1",
@@ -134,6 +112,39 @@ class RayWorkers:
             "HADES_INGEST_TEXT_MB": str(limits.ingest_text_mb),
         }
         return partial(self._ray.remote(_work).remote, __version__, environment)
+
+
+def load_ray(address: str) -> Any:
+    """Return the module `ray`. `address` is `local` or the host:port of a cluster."""
+    host, _, port = address.rpartition(":")
+    if address != LOCAL and not (host and port.isdecimal()):
+        raise InvalidInput(f"{address} is not a Ray cluster: give local, or its host:port.")
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    if address == LOCAL:
+        # Ray reads this on import: its node is then 127.0.0.1 on every system.
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    try:
+        return import_module("ray")
+    except ImportError as error:
+        raise lacking("Ray needs", "cluster") from error
+
+
+def join_ray(ray: Any, address: str) -> bool:
+    """Connect to a cluster or start one; return False if this process already uses Ray."""
+    if ray.is_initialized():
+        return False
+    options = {"log_to_driver": False, "logging_level": logging.ERROR}
+    try:
+        if address == LOCAL:
+            options |= {"num_cpus": cores(), "include_dashboard": False}
+        else:  # Ray itself would try for 15 minutes to reach a missing host
+            host, _, port = address.rpartition(":")
+            create_connection((host, int(port)), CONNECT_S).close()
+        ray.init(address, **options)
+    except (OSError, OverflowError, RuntimeError, ValueError) as error:
+        why = one_line(str(error))
+        raise Unavailable(f"Ray at {address} cannot be used: {why}") from error
+    return True
 
 
 def _work(

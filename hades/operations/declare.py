@@ -142,6 +142,9 @@ class Operation:
         @wraps(function)
         def checked(view: Any, *args: Any, **named: Any) -> Any:
             OPERATIONS[name].check(view, args, named)
+            as_one = getattr(view, "_as_one", None)  # a library does it over its volumes
+            if as_one is not None and name not in view.OF_CATALOGUE:
+                return as_one(OPERATIONS[name], args, named)
             return inner(view, *args, **named)
 
         OPERATIONS[name] = replace(

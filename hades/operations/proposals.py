@@ -313,7 +313,7 @@ def once(memory: Memory, key: str, request: str, do: Callable[[], Any]) -> tuple
     clean_name(key, "key")
     digest = sha256(clean_content(request).encode()).digest()
     kept, space, actor = memory._store.idempotency, memory._space_id, memory._actor
-    with memory.batch():
+    with memory._alone():
         memory._require_space()
         oldest = memory._store.now() - ANSWERS_KEPT_DAYS * DAY_MICROSECONDS
         earlier = kept.get(space, actor, key, oldest)

@@ -88,7 +88,7 @@ def search(
     from hades.recall.question.in_context import in_context
 
     retrievers, before = chosen_retrievers(retriever), clean_turns(turns)
-    scope = view._scope(tag, kind, _glob(glob, about), since, until, by)
+    scope = view._scope(tag, kind, topics_of(glob, about), since, until, by)
     view._ready(question, on_progress)
     sought, near = in_context(question, before)
     gains = view._engine.gains(scope, sought, near, on_progress)
@@ -97,7 +97,7 @@ def search(
     )
 
 
-def _glob(glob: str | None, about: str | None) -> str | None:
+def topics_of(glob: str | None, about: str | None) -> str | None:
     """Return the pattern of the topics to search: `glob`, or all topics of a user."""
     if about is None:
         return glob
@@ -138,7 +138,7 @@ def recall(
     topics to what is known about a user (see `distil`). `reasons` lists everything that was cut or
     done in another way.
     """
-    scope = view._scope(tag, kind, _glob(glob, about), since, until, by)
+    scope = view._scope(tag, kind, topics_of(glob, about), since, until, by)
     how = {"budget": budget, "mode": mode, "plan": plan, "turns": turns}
     return _recalled(view, scope, question, how, on_progress)
 
@@ -205,7 +205,7 @@ def ask(
     if model is None and (dry_run or keep_unsupported):
         raise InvalidInput("dry_run and keep_unsupported need a model: name one.")
     chat = None if model is None else open_chat_model(model)
-    scope = view._scope(tag, kind, _glob(glob, about), since, until, by)
+    scope = view._scope(tag, kind, topics_of(glob, about), since, until, by)
     how = {"budget": budget, "mode": mode, "plan": plan, "turns": turns, "quotes": True}
     recalled = _recalled(view, scope, question, how, on_progress)
     if chat is not None and recalled.tokens > room_for(chat):

@@ -75,6 +75,8 @@ class RecallEngine:
         weights = b"".join(values.tobytes() for values in self.ranker.weights.values())
         self.answered_by = (encoder, blake2b(weights, digest_size=8).hexdigest())
         """The encoder and a hash of the ranker's weights: part of the key of a kept answer."""
+        self.spent_s = 0.0
+        """The seconds that a question took before recall, which count as part of it."""
         self._turns: tuple[tuple[str, int], Ints] = ("", 0), np.zeros(0, np.int64)
         """A revision, and the future moments at which something in it begins or ends."""
         settings = load_settings()
@@ -140,6 +142,7 @@ class RecallEngine:
             asked, plan, budget, many=many, hard=mode == Mode.EXECUTION, quotes=quotes
         )
         run = Run(chosen, clock, self._store.within, list(diagnostics))
+        run.started -= self.spent_s
         here = AskedQuestion(asked, scope.space_name, scope.as_of, now)
         for find in UNSEARCHED:
             recalled = find(run, self._store, scope, here, usual)
@@ -180,9 +183,9 @@ class RecallEngine:
         with run.stage("open", reads_all=True) as stage:
             query = moment.enter_context(self.query_context(scope, on_progress, around, nodes))
             stage.found = int(query.mask.sum())
-            if not query.indexes.is_whole:
+            if not query.indexes.is_whole and self.finder.excerpt_because:
                 read = f"{len(query.mask):,} of about {query.graph.size:,} chunks"
-                stage.note(Reason.FALLBACK, f"{read} were read: memory_mb is less than all")
+                stage.note(Reason.FALLBACK, f"{read} were read: {self.finder.excerpt_because}")
             if "meaning" in run.plan.retriever.retrievers:
                 # The time a model takes to load must not count as a late answer.
                 wait_until_loaded(self.finder.encoder)

@@ -110,6 +110,8 @@ class Executor:
         if not read_only:
             writing = open_memory(path, encoder=encoder, clock=clock, busy_timeout_s=busy_timeout_s)
             options["uploads"] = Path(f"{writing._store.database.files}.uploads")
+        if writing is not None and type(writing) is not Memory:
+            return cls(writing, writing, **options)  # a library holds its volumes once
         reading = open_memory(path, encoder=encoder, clock=clock, read_only=True)
         return cls(reading, writing, **options)
 

@@ -165,6 +165,12 @@ class Mentions:
             *(space, after),
         )
 
+    def ever_named(self, space: int) -> tuple[list[str], list[str]]:
+        """Return the names of all topics of a space, and the keys of all names of its entities."""
+        topics = self._database.column("SELECT name FROM topics WHERE space = ?", space)
+        keys = "SELECT n.key FROM names n JOIN entities e ON e.id = n.entity WHERE e.space = ?"
+        return topics, self._database.column(keys, space)
+
     def going_by(self, space: int, keys: Sequence[str]) -> list[tuple[int, int, str]]:
         """Return (id, entity, key) of the names in use in a space with one of these keys, by id."""
         return self._database.rows(

@@ -31,6 +31,7 @@ _REASONS = {
     Reason.FOLLOW_UP: "Read with the questions and answers before it",
     Reason.NO_HIERARCHY: "There are no clusters yet: `hades organise` makes them",
     Reason.ARCHIVE_LOST: "Without what lies in the archive",
+    Reason.VOLUME_MISSING: "Without a volume of the library",
 }
 
 

@@ -51,6 +51,7 @@ AFFECTS_SENTENCES = {
     Reason.ENCODER_FAILED,
     Reason.NOT_CONNECTED,
     Reason.NOT_INDEXED,
+    Reason.VOLUME_MISSING,
 }
 """The reasons that are shown with an answer in sentences; the others concern its context."""
 
@@ -68,6 +69,7 @@ _PLAIN = {
     Reason.CUT_QUESTION: "the question was shortened: {detail}",
     Reason.NO_HIERARCHY: "{detail}",
     Reason.ARCHIVE_LOST: "without what lies in the archive: {detail}",
+    Reason.VOLUME_MISSING: "without a part of the library: {detail}",
 }
 """The reasons that affect an answer. All others are details for `--explain`."""
 

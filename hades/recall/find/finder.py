@@ -65,6 +65,9 @@ class Scope:
 class Finder:
     """Finds passages; the encoder and the indexes are loaded when first needed."""
 
+    excerpt_because = "memory_mb is less than all"
+    """Why a question reads an excerpt, if it does; "" if that is no news."""
+
     def __init__(self, store: Store, encoder: str) -> None:
         self._store = store
         self._encoder_setting = encoder
@@ -164,7 +167,7 @@ class Finder:
         words = self._space_words.of(scope.space, *self._store.changefeed.revision(), on_progress)
         part = excerpts.gather(
             *(self._store, self.encoder, words, scope.space, scope.as_of, question),
-            *(_keys(question), nodes, self.topics(scope)),
+            *(name_keys(question), nodes, self.topics(scope)),
         )
         indexes = Indexes(part, self.encoder.model, self.encoder.dims, self._space_words)
         indexes.catch_up(scope.space, on_progress)
@@ -259,7 +262,7 @@ class Finder:
         self, space: int, question: str, indexes: Indexes, mask: Flags, known: int
     ) -> dict[int, float]:
         """Return the scores of chunks that mention a name in the question: Σ 1/frequency."""
-        mentioned = self._store.mentions.mentioned(space, _keys(question), known)
+        mentioned = self._store.mentions.mentioned(space, name_keys(question), known)
         there = indexes.among(mask, [chunk for _, chunk in mentioned])
         chunks: dict[int, list[int]] = {}
         for (entity, chunk), is_there in zip(mentioned, there, strict=True):
@@ -309,7 +312,7 @@ class Finder:
         ]
 
 
-def _keys(question: str) -> list[str]:
+def name_keys(question: str) -> list[str]:
     """Return the keys of all word sequences of a question that may be names."""
     row = [word.casefold() for word in words(question)][:QUESTION_WORDS_AT_MOST]
     keys = {

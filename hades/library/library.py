@@ -1,0 +1,377 @@
+"""Library: many memories that are asked as one, by the same operations.
+
+Operations that ask run over an excerpt of the volumes. Those about one topic go to the volume that
+has it. Counts and lists are put together. What concerns a memory as a whole, such as a backup, is
+done volume by volume, and raises Unavailable here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NoReturn
+
+from hades.domain.answer import Answer, Recall, StageReport
+from hades.domain.graph import Entity
+from hades.domain.times import AsOf, TimeLike, from_micros
+from hades.errors import Conflict, HadesError, InvalidInput, NotFound, Unavailable
+from hades.language.names import name_key
+from hades.library.calls import Results, VolumeCalls
+from hades.library.catalogue import Catalogue, VolumeEntry
+from hades.library.gathering import GatheredRows, Gathering
+from hades.library.sketch import Sketch
+from hades.library.volume import Moment, Open
+from hades.library.workers import workers_of
+from hades.memory import Memory, View
+from hades.operations.declare import Operation
+from hades.operations.questions import topics_of
+from hades.recall.find.turns import clean_turns
+from hades.recall.plan import Plan, make_plan
+from hades.recall.question.in_context import in_context
+from hades.store.store import Store
+
+QUESTIONS = ("search", "recall", "ask", "rank", "query_paths", "retrieve_within_budget")
+FILTERS = ("tag", "kind", "glob", "since", "until", "by")
+"""Parameters of questions that narrow what volumes look at."""
+NAMED = {
+    "paths": ("source", "target"),
+    "neighbours": ("name",),
+    "subgraph": ("names",),
+    "working_memory": ("topic",),
+    "edges": ("name",),
+    "when_changed": ("name",),
+    "about": ("name",),
+}
+"""Operations about names, and the parameters with them."""
+AT_HOME = {
+    **dict.fromkeys(("get", "history", "diff", "chunks"), "topic"),
+    **dict.fromkeys(("remember", "forget", "withdraw", "promote"), "topic"),
+    **dict.fromkeys(("entity", "mentions", "add_alias", "set_kind", "rename"), "name"),
+    "relate": "source",
+    "unrelate": "source",
+    "change_fact": "source",
+}
+"""Operations about one topic or name, and the parameter with it."""
+
+
+def _sums(counts: list[dict[str, int]]) -> dict[str, int]:
+    return {key: sum(one.get(key, 0) for one in counts) for one in counts for key in one}
+
+
+def _entities(lists: list[list[Entity]]) -> list[Entity]:
+    """Join lists of entities; one that several volumes know is listed once."""
+    joined: dict[str, Entity] = {}
+    for entity in chain(*lists):
+        key = name_key(entity.name)
+        known = joined.get(key)
+        if known is not None:
+            counts = known.frequency + entity.frequency, known.edges + entity.edges
+            entity = replace(known, frequency=counts[0], edges=counts[1])
+        joined[key] = entity
+    return sorted(joined.values(), key=attrgetter("name"))
+
+
+def _by(place: str, *, newest: bool = False) -> Callable[[list[Any]], list[Any]]:
+    """Return a function that joins lists in the order of an attribute."""
+    return lambda lists: sorted(chain(*lists), key=attrgetter(place), reverse=newest)
+
+
+MERGED: dict[str, Callable[[list[Any]], Any]] = {
+    "stats": _sums,
+    "purge": lambda counts: {**_sums(counts), "wiped": min(one["wiped"] for one in counts)},
+    "index": sum,
+    "warm": lambda seconds: {key: max(one[key] for one in seconds) for key in seconds[0]},
+    "check": lambda problems: [*chain(*problems)],
+    "topics": _by("name"),
+    "entities": _entities,
+    "log": _by("at", newest=True),
+}
+"""Operations that every volume does, and how their results are put together."""
+LATENCY_S = 5.0
+"""The time of a call about names, or of one that every volume does for a list."""
+
+
+class LibraryView(View):
+    """One space of a library as of one moment, read-only."""
+
+    OF_CATALOGUE = ("models", "change", "pending", "unembedded")
+    """Operations that the catalogue does itself."""
+
+    def __init__(self, library: Library, space: str, as_of: AsOf, actor: str) -> None:
+        super().__init__(library._store, space, as_of, library._encoder)
+        self._library = library
+        self._actor = actor
+
+    def at(
+        self,
+        time: TimeLike | None = None,
+        *,
+        valid: TimeLike | None = None,
+        known: TimeLike | None = None,
+    ) -> LibraryView:
+        """Return a read-only view of the same space as of another time, exact in every volume."""
+        moment = self._moment(time, valid, known)
+        return LibraryView(self._library, self._space, moment, self._actor)
+
+    def in_space(self, name: str) -> LibraryView:
+        """Return a view of another space as of the same moment; raise NotFound if it is missing."""
+        return LibraryView(self._library, name, self._as_of, self._actor)
+
+    def snapshot(self) -> NoReturn:
+        """Raise Unavailable: each volume has moments of its own."""
+        raise Unavailable("In a library, read one moment with at(known=…).")
+
+    def _as_one(self, operation: Operation, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """Do an operation over the volumes; every operation of a library comes here."""
+        bound = operation.signature.bind(self, *args, **named).arguments
+        given = dict(list(bound.items())[1:])
+        given.pop("on_progress", None)
+        name = operation.name
+        if name in QUESTIONS:
+            return self._asked(operation, given)
+        if name == "brief" or (name in NAMED and given.get(NAMED[name][0]) is not None):
+            return self._about_names(operation, given)
+        if name in AT_HOME:
+            return self._at_home(operation, given)
+        if name in MERGED:
+            return self._merged(operation, given)
+        raise Unavailable(
+            f"A library does not do {name!r} as one: do it in a volume. "
+            "`hades library list` says where they are."
+        )
+
+    @property
+    def _place(self) -> Moment:
+        return Moment(self._space, self._as_of, self._actor)
+
+    def _asked(self, operation: Operation, given: dict[str, Any]) -> Any:
+        text = given["question"]
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidInput("Ask something: the question is empty.")
+        filters = {name: given[name] for name in FILTERS if given.get(name) is not None}
+        if given.get("about") is not None:
+            filters["glob"] = topics_of(given.get("glob"), given["about"])
+        self._scope(**filters)  # refuses bad ones before a volume is asked
+        sought, _ = in_context(text, clean_turns(given.get("turns")))
+        latency_s = _latency_ms(given.get("plan")) / 1000
+        gathering = self._library._gathering
+        gathered = gathering.for_question(self._place, sought, filters, latency_s)
+        return self._over(gathered, operation, given)
+
+    def _about_names(self, operation: Operation, given: dict[str, Any]) -> Any:
+        is_brief, names = operation.name == "brief", list[str]()
+        for parameter in ("topic",) if is_brief else NAMED[operation.name]:
+            value = given.get(parameter) or ()
+            names += [value] if isinstance(value, str) else value
+        gathering = self._library._gathering
+        gathered = gathering.for_names(self._place, names, LATENCY_S, brief=is_brief)
+        return self._over(gathered, operation, given)
+
+    def _over(self, gathered: GatheredRows, operation: Operation, given: dict[str, Any]) -> Any:
+        """Do an operation over the excerpt of what was gathered; name the missing volumes."""
+        report = gathered.report
+        with self._library._gathering.view(self._place, gathered) as view:
+            args, named = operation.arguments(given)
+            result = operation.function(view, *args, **named)
+        if isinstance(result, Answer):
+            return replace(result, recall=_with_reasons(result.recall, gathered, report))
+        return _with_reasons(result, gathered, report) if isinstance(result, Recall) else result
+
+    def _at_home(self, operation: Operation, given: dict[str, Any]) -> Any:
+        name = given[AT_HOME[operation.name]]
+        args, named = operation.arguments(given)
+        library, missing = self._library, None
+        volumes = library._holders(self._place, name, given.get("valid_from"), operation)
+        for volume in volumes:
+            try:
+                result = library._calls.one(volume, "do", operation.name, self._place, args, named)
+            except NotFound as error:
+                missing = missing or error
+                continue
+            if operation.writes:
+                library._wrote(volume, self._space, name)
+            return result
+        raise missing or NotFound(f"There is no topic {name!r} in the library.")
+
+    def _merged(self, operation: Operation, given: dict[str, Any]) -> Any:
+        is_latest_first = operation.name == "topics" and given.get("latest")
+        if is_latest_first and given.get("after"):
+            raise InvalidInput("In a library, page through topics by name: leave out `latest`.")
+        args, named = operation.arguments(given)
+        calls, volumes = self._library._calls, self._library._catalogue.volumes
+        until = None if operation.long or operation.writes else time.monotonic() + LATENCY_S
+        results = calls.all(volumes, "do", operation.name, self._place, args, named, until=until)
+        if operation.name == "purge":
+            self._library._purged(self._space, results)
+        missing = {n: e for n, e in results.missing.items() if not isinstance(e, NotFound)}
+        if missing or not results.of:
+            name, error = next(iter((missing or results.missing).items()))
+            raise type(error)(f"The volume {name}: {error}" if missing else str(error))
+        whole = MERGED[operation.name](list(results.of.values()))
+        if is_latest_first:
+            whole.sort(key=attrgetter("valid_from"), reverse=True)
+        limit = given.get("limit")
+        return whole[:limit] if isinstance(whole, list) and limit is not None else whole
+
+
+class Library(LibraryView, Memory):
+    """A library, open for reading and writing in one of its spaces."""
+
+    def __init__(
+        self,
+        store: Store,
+        space: str,
+        actor: str,
+        *,
+        encoder: str,
+        opened: Open,
+        workers: str,
+        options: Mapping[str, Any],
+    ) -> None:
+        Memory.__init__(self, store, space, actor, encoder=encoder)
+        self._library = self
+        self._catalogue = Catalogue(store, actor)
+        held = workers_of(workers, opened, {**options, "encoder": encoder, "actor": actor})
+        self._opened = opened
+        self._calls = VolumeCalls(self._catalogue, held)
+        self._gathering = Gathering(self._catalogue, self._calls, encoder)
+        self._homes: dict[tuple[str, str], str] = {}
+        """The volumes of topics that were written here, by space and topic."""
+
+    def __enter__(self) -> Library:
+        return self
+
+    def close(self) -> None:
+        """Write the sketches that changed, then close the volumes and the catalogue."""
+        if self._owner:
+            self._catalogue.keep_all()
+            self._calls.close()
+            Memory.close(self)
+
+    def in_space(self, name: str, *, actor: str | None = None) -> Library:
+        """Return this library in another space; its writes are by `actor` (default: the same)."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        Memory.__init__(
+            other, self._store, name, actor or self._actor, encoder=self._encoder, owner=False
+        )
+        return other
+
+    def batch(self) -> Any:
+        """Raise Unavailable: a write is atomic within one volume."""
+        raise Unavailable("A library has no batches: a write is atomic within one volume.")
+
+    def drop_space(self, name: str) -> None:
+        """Erase a space with everything in it, in all volumes."""
+        results = self._calls.all(self._catalogue.volumes, "drop_space", name)
+        for volume, error in results.missing.items():
+            raise Unavailable(f"The volume {volume}: {error} Drop the space again.")
+        for volume in results.of:
+            self._catalogue.keep(volume, name, None)
+        Memory.drop_space(self, name)
+
+    # The volumes
+
+    def volumes(self) -> tuple[VolumeEntry, ...]:
+        """List the volumes of the library."""
+        return self._catalogue.volumes
+
+    def add_volume(self, name: str, place: str | Path, takes: Iterable[str] = ()) -> VolumeEntry:
+        """Add a memory to the library, and create it if there is none at this place."""
+        volume = VolumeEntry(name, str(place), tuple(takes))
+        with self._opened(self._catalogue.place(volume)) as memory:
+            if isinstance(memory, Library):
+                raise InvalidInput(f"{volume.shown} is a library: add its volumes instead.")
+            spaces = [space.name for space in memory.spaces()]
+        self._catalogue.add(volume)
+        for space in spaces:
+            if space not in {own.name for own in self.spaces()}:
+                self.create_space(space)
+            self._catalogue.keep(name, space, self._calls.one(volume, "sketch", space))
+        return volume
+
+    def move_volume(self, name: str, place: str | Path) -> VolumeEntry:
+        """Copy a volume to another place and use it there; it answers meanwhile.
+
+        Writes to it during the last comparison wait. What is at the old place stays there.
+        """
+        from hades.store.copy import copy
+
+        volume = self._catalogue.volume(name)
+        old, new = self._catalogue.place(volume), replace(volume, place=str(place))
+        target = self._catalogue.place(new)
+        copy(old, target)
+        with self._opened(old, create=False) as source, source._store.transaction():
+            with self._opened(target, create=False, read_only=True) as copied:
+                if copied.change != source.change:
+                    raise Conflict(f"{name} was written to meanwhile: move it again.")
+            self._catalogue.moved(name, str(place))
+        self._calls.workers.leave(old)
+        return self._catalogue.volume(name)
+
+    def status(self) -> dict[str, Sketch | HadesError | None]:
+        """Make the sketches of all volumes anew; return those of this space, or why not."""
+        shown: dict[str, Sketch | HadesError | None] = {}
+        for space in self.spaces():
+            results = self._calls.all(self._catalogue.volumes, "sketch", space.name)
+            for volume, sketch in results.of.items():
+                self._catalogue.keep(volume, space.name, sketch)
+            if space.name == self._space:
+                shown |= {**results.of, **results.missing}
+        return shown
+
+    # For the operations
+
+    def _holders(
+        self, moment: Moment, name: str, valid_from: TimeLike | None, operation: Operation
+    ) -> list[VolumeEntry]:
+        """Return the volumes that may have a name, likeliest first; for a write, the one."""
+        space, volumes = moment.space, self._catalogue.volumes
+        year = (self._time(valid_from) or from_micros(self._store.now())).year
+        known = self._homes.get((space, name))
+        if known is not None:
+            home = self._catalogue.volume(known)
+        else:
+            home = self._catalogue.home(space, name, year)
+        others = [volume for volume in volumes if volume != home]
+        if not operation.writes:
+            return [home, *others]
+        for volume in others if known is None else ():
+            sketch = self._catalogue.sketch(volume.name, space)
+            if sketch is None or not sketch.holds([name, name_key(name)]):
+                continue
+            if self._calls.one(volume, "has", moment, name):
+                return [volume]
+        return [home]
+
+    def _wrote(self, volume: VolumeEntry, space: str, name: str) -> None:
+        self._gathering.written[space].add(volume.name)
+        if self._catalogue.by == "year" or volume != self._catalogue.home(space, name, 0):
+            self._homes[space, name] = volume.name
+
+    def _purged(self, space: str, results: Results) -> None:
+        """Make the sketches anew, so that no trace of a purged name stays in them."""
+        self._homes.clear()
+        for volume in self._catalogue.volumes:
+            sketch = None
+            with suppress(HadesError):
+                sketch = self._calls.one(volume, "sketch", space)
+            self._catalogue.keep(volume.name, space, sketch)
+
+
+def _with_reasons(recall: Recall, gathered: GatheredRows, report: StageReport) -> Recall:
+    return replace(
+        recall,
+        reasons=(*gathered.reasons, *recall.reasons),
+        telemetry=(report, *recall.telemetry),
+    )
+
+
+def _latency_ms(plan: Plan | Mapping[str, Any] | None) -> int:
+    chosen = Plan() if plan is None else make_plan(Plan(), plan)[0]
+    return chosen.budget.latency_ms

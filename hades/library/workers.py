@@ -1,0 +1,157 @@
+"""Workers: where volumes are held, in threads, processes or actors of Ray.
+
+All do the same: call a method of a volume, wherever it is, and return what it returns. A volume
+that was lost is opened again by the next call.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from threading import Lock
+from typing import Any
+
+from hades.errors import Unavailable
+from hades.ingest.spread import join_ray, load_ray
+from hades.library.volume import Open, Volume
+
+THREADS, PROCESSES = "threads", "processes"
+CALLS_AT_ONCE = 4
+"""The calls that an actor of Ray answers at once."""
+
+
+class VolumeWorkers(ABC):
+    """Volumes by their place, opened when they are first called."""
+
+    def __init__(self, opened: Open, options: Mapping[str, Any]) -> None:
+        self._opened, self._options = opened, dict(options)
+        self._held: dict[str, Any] = {}
+        self._locks: dict[str, Lock] = {}
+        self._lock = Lock()
+
+    def call(self, place: str, method: str, *args: Any) -> Any:
+        """Call a method of the volume at a place; raise Unavailable if its worker was lost."""
+        with self._lock:
+            lock = self._locks.setdefault(place, Lock())
+        with lock:
+            if place not in self._held:
+                self._held[place] = self._open(place)
+            held = self._held[place]
+        return self._call(place, held, method, args)
+
+    def leave(self, place: str) -> None:
+        """Close the volume at a place; the next call opens it again."""
+        with self._lock:
+            held = self._held.pop(place, None)
+        if held is not None:
+            self._close(held)
+
+    def close(self) -> None:
+        """Close all volumes."""
+        for place in list(self._held):
+            self.leave(place)
+
+    @abstractmethod
+    def _open(self, place: str) -> Any: ...
+
+    @abstractmethod
+    def _call(self, place: str, held: Any, method: str, args: tuple[Any, ...]) -> Any: ...
+
+    @abstractmethod
+    def _close(self, held: Any) -> None: ...
+
+
+class InThreads(VolumeWorkers):
+    """Volumes in this process; each call runs in the thread of its caller."""
+
+    def _open(self, place: str) -> Volume:
+        return Volume(self._opened, place, self._options)
+
+    def _call(self, place: str, held: Volume, method: str, args: tuple[Any, ...]) -> Any:
+        return getattr(held, method)(*args)
+
+    def _close(self, held: Volume) -> None:
+        held.close()
+
+
+class InProcesses(VolumeWorkers):
+    """Volumes in a process each, so that they use all cores."""
+
+    def _open(self, place: str) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            1,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_open_here,
+            initargs=(self._opened, place, self._options),
+        )
+
+    def _call(
+        self, place: str, held: ProcessPoolExecutor, method: str, args: tuple[Any, ...]
+    ) -> Any:
+        try:
+            return held.submit(_call_here, method, args).result()
+        except BrokenProcessPool as error:
+            self.leave(place)
+            raise Unavailable(f"The process of {place} ended: ask again.") from error
+
+    def _close(self, held: ProcessPoolExecutor) -> None:
+        held.shutdown(wait=False, cancel_futures=True)
+
+
+class OnRay(VolumeWorkers):
+    """Volumes in actors of a Ray cluster, which starts a lost actor again, on another node if
+    its own is gone. A file must be readable on the node; a database is, everywhere."""
+
+    def __init__(self, opened: Open, options: Mapping[str, Any], address: str) -> None:
+        super().__init__(opened, options)
+        self._ray = load_ray(address)
+        self._is_ours = join_ray(self._ray, address)
+
+    def _open(self, place: str) -> Any:
+        actor = self._ray.remote(
+            max_restarts=-1, max_task_retries=0, max_concurrency=CALLS_AT_ONCE, num_cpus=0
+        )(Volume)
+        return actor.remote(self._opened, place, self._options)
+
+    def _call(self, place: str, held: Any, method: str, args: tuple[Any, ...]) -> Any:
+        try:
+            return self._ray.get(getattr(held, method).remote(*args))
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from error
+        except self._ray.exceptions.RayError as error:
+            raise Unavailable(f"The actor of {place} was lost: ask again.") from error
+
+    def _close(self, held: Any) -> None:
+        self._ray.kill(held)
+
+    def close(self) -> None:
+        """End the actors, and the cluster if it was started here."""
+        super().close()
+        if self._is_ours:
+            self._ray.shutdown()
+
+
+_here: dict[str, Volume] = {}
+
+
+def _open_here(opened: Open, place: str, options: Mapping[str, Any]) -> None:
+    # An error is raised by the first call: one in here would only break the pool.
+    _here["arguments"] = (opened, place, options)  # type: ignore[assignment]
+
+
+def _call_here(method: str, args: tuple[Any, ...]) -> Any:
+    if "volume" not in _here:
+        _here["volume"] = Volume(*_here["arguments"])  # type: ignore[misc]
+    return getattr(_here["volume"], method)(*args)
+
+
+def workers_of(kind: str, opened: Open, options: Mapping[str, Any]) -> VolumeWorkers:
+    """Return the workers of a kind: `threads`, `processes`, or the address of a Ray cluster."""
+    if kind == THREADS:
+        return InThreads(opened, options)
+    if kind == PROCESSES:
+        return InProcesses(opened, options)
+    return OnRay(opened, options, kind)

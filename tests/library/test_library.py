@@ -1,0 +1,283 @@
+"""A library: many memories that are asked as one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from making import UNHURRIED, remember_story
+from serving import Server
+from shell import Shell
+
+import hades
+from hades.context.text.answers import answer_lines
+from hades.context.text.layout import joined
+from hades.library import gathering
+from hades.library import library as libraries
+from hades.library import volume as volumes
+from hades.library.library import Library
+
+NOTES = {
+    "people/maya": "Maya Lind leads sales in Oslo.",
+    "people/tom": "Tom Berg reports to Maya Lind.",
+    "places/oslo": "The office in Oslo is near the harbour.",
+    "rooms/7": "Room 7 has ten chairs and a projector.",
+    "rooms/8": "Room 8 has four chairs and a whiteboard.",
+    "food/lunch": "Lunch is served at noon, with soup on Fridays.",
+}
+
+
+@pytest.fixture(autouse=True)
+def _busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give volumes time that a machine busy with other tests does not need."""
+    for name in ("OPENING_S", "INDEXING_S", "FIND_SHARE", "ROWS_SHARE"):
+        monkeypatch.setattr(gathering, name, 300.0)
+    monkeypatch.setattr(libraries, "LATENCY_S", 300.0)
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    with hades.open_library(tmp_path / "team.hades", volumes=3) as library:
+        for topic, text in NOTES.items():
+            library.remember(topic, text)
+        yield library
+
+
+def _topics(recall: hades.Recall) -> list[str]:
+    return [passage.chunk.topic for passage in recall.passages]
+
+
+def _volumes_of(library: Library) -> dict[str, str]:
+    """By topic: the volume that has it."""
+    found: dict[str, str] = {}
+    for volume in library.volumes():
+        place = library._catalogue.place(volume)
+        with hades.open(place, read_only=True) as memory:
+            found |= {topic.name: volume.name for topic in memory.topics()}
+    return found
+
+
+def test_notes_are_spread_and_each_topic_lives_in_one_volume(library: Library) -> None:
+    homes = _volumes_of(library)
+    assert homes.keys() == NOTES.keys()
+    assert len(set(homes.values())) > 1
+    library.remember("rooms/7", "Room 7 has twelve chairs.")
+    assert library.get("rooms/7").version == 2
+    assert _volumes_of(library) == homes
+
+
+def test_a_question_is_answered_from_all_volumes(library: Library) -> None:
+    answer = library.ask("How many chairs are in room 8?", plan=UNHURRIED)
+    assert answer.sentences[0].text == "rooms/8: Room 8 has four chairs and a whiteboard."
+    found = library.recall("Who leads sales in Oslo?", plan=UNHURRIED)
+    assert _topics(found)[0] == "people/maya"
+    assert [hit.chunk.topic for hit in library.search("soup on Fridays", 1)] == ["food/lunch"]
+
+
+def test_it_finds_what_one_memory_finds(library: Library, tmp_path: Path) -> None:
+    with hades.open(tmp_path / "single.hades") as single:
+        for topic, text in NOTES.items():
+            single.remember(topic, text)
+        for question in ("Who leads sales in Oslo?", "Who does Tom report to?", "Where is lunch?"):
+            alone = single.recall(question, plan=UNHURRIED)
+            assert _topics(library.recall(question, plan=UNHURRIED)) == _topics(alone)
+
+
+def _told(memory: hades.Memory) -> list[str]:
+    """What a memory of the story answers, as texts."""
+    then = memory.at("2024-01-20")
+    return [
+        str(memory.ask("Is approach X viable?", plan=UNHURRIED)),
+        str(then.ask("Why was approach X rejected?", plan=UNHURRIED)),
+        str(then.get("bugs/bug_y").content),
+        *map(str, memory.paths("design/approach_x", "refactoring/q1")),
+        *(near.node.name for near in memory.neighbours("bugs/bug_y")),
+        *map(str, memory.edges("bugs/bug_y", all=True)),
+        str(memory.when_changed("design/approach_x", "rejected_because").after),
+    ]
+
+
+def test_names_and_facts_join_volumes_as_in_one_memory(tmp_path: Path) -> None:
+    with (
+        hades.open(tmp_path / "single.hades") as single,
+        hades.open_library(tmp_path / "team.hades", volumes=4) as library,
+    ):
+        remember_story(single)
+        remember_story(library)
+        assert len(set(_volumes_of(library).values())) > 1
+        alone, together = _told(single), _told(library)
+        # The spelling of a name may be that of another volume.
+        assert [text.casefold() for text in together] == [text.casefold() for text in alone]
+
+
+def test_a_brief_tells_of_all_volumes(library: Library) -> None:
+    library.remember("adr/1", "We decided to rent the office.", tags=["decision"])
+    brief = library.brief()
+    assert [line.cite for line in brief.decisions] == ["adr/1@1"]
+    assert {line.cite for line in brief.changes} >= {f"{topic}@1" for topic in NOTES}
+
+
+def test_counts_and_lists_are_put_together(library: Library) -> None:
+    assert [topic.name for topic in library.topics()] == sorted(NOTES)
+    assert [topic.name for topic in library.topics(limit=2)] == sorted(NOTES)[:2]
+    latest = library.topics(limit=2, latest=True)
+    assert [topic.name for topic in latest] == [*NOTES][:-3:-1]
+    assert library.stats()["topics"] == len(NOTES)
+
+
+def test_a_purge_reaches_every_volume_and_the_sketches(library: Library) -> None:
+    library.status()
+    assert any("Maya" in hit.chunk.text for hit in library.search("Maya Lind", 3))
+    assert library.purge("people/maya")["wiped"] == 1
+    library.purge("maya lind")
+    assert not any(
+        sketch.holds(["people/maya", "maya lind"])
+        for volume in library.volumes()
+        if (sketch := library._catalogue.sketch(volume.name, "default")) is not None
+    )
+    assert _topics(library.recall("Who leads sales?", plan=UNHURRIED))[:1] != ["people/maya"]
+    with pytest.raises(hades.NotFound):
+        library.get("people/maya")
+
+
+def test_a_volume_that_is_gone_is_named_and_the_others_answer(
+    library: Library, tmp_path: Path
+) -> None:
+    homes = _volumes_of(library)
+    library.close()
+    gone = homes["people/maya"]
+    for path in tmp_path.glob(f"team-{gone}.hades*"):
+        path.rename(path.with_name(f"away-{path.name}"))
+    left = next(topic for topic, volume in homes.items() if volume != gone)
+    with hades.open_library(tmp_path / "team.hades") as library:
+        found = library.recall(NOTES[left], plan=UNHURRIED)
+        assert left in _topics(found)
+        (reason,) = (one for one in found.reasons if one.reason is hades.Reason.VOLUME_MISSING)
+        assert reason.detail.startswith(f"{gone}: There is no memory at")
+        answer = library.ask(NOTES[left], plan=UNHURRIED)
+        assert "without a part of the library" in joined(answer_lines(answer))
+
+
+@pytest.mark.slow
+def test_a_volume_that_is_late_is_not_waited_for(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library.recall("Who leads sales?", plan=UNHURRIED)
+    late = _volumes_of(library)["people/maya"]
+    waiting = threading.Event()
+    find = volumes.Volume.find
+
+    def slow(self: volumes.Volume, sought: volumes.Sought) -> volumes.VolumeCandidates | None:
+        if late in str(self._memory._store.database.place):
+            waiting.wait(60)
+        return find(self, sought)
+
+    monkeypatch.setattr(volumes.Volume, "find", slow)
+    monkeypatch.setattr(gathering, "FIND_SHARE", 0.5)
+    found = library.recall("Who leads sales?", plan={"budget": {"latency_ms": 20_000}})
+    waiting.set()
+    missing = {one.detail for one in found.reasons if one.reason is hades.Reason.VOLUME_MISSING}
+    assert missing == {f"{late}: no answer within 10.0 s"}
+
+
+@pytest.mark.slow
+def test_a_process_that_was_killed_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HADES_LIBRARY_WORKERS", "processes")
+    with hades.open_library(tmp_path / "team.hades", volumes=2) as library:
+        for topic, text in NOTES.items():
+            library.remember(topic, text)
+        assert _topics(library.recall("Who leads sales?", plan=UNHURRIED))[0] == "people/maya"
+        for child in psutil.Process().children(recursive=True):
+            if "spawn_main" in " ".join(child.cmdline()):
+                os.kill(child.pid, signal.SIGKILL)
+                child.wait(10)
+        with pytest.raises(hades.Unavailable):
+            library.recall("Who leads sales?", plan=UNHURRIED)
+        found = library.recall("Who leads sales?", plan=UNHURRIED)
+        assert _topics(found)[0] == "people/maya"
+        assert library.stats()["topics"] == len(NOTES)
+
+
+def test_spaces_and_years_decide_where_something_goes(tmp_path: Path) -> None:
+    with hades.open_library(tmp_path / "years.hades", volumes=1, by="year") as library:
+        library.add_volume("past", "past.hades", ["2023", "2024"])
+        library.remember("log/old", "The old log.", valid_from="2023-05-01")
+        library.remember("log/new", "The new log.", valid_from="2026-05-01")
+        assert _volumes_of(library) == {"log/old": "past", "log/new": "volume1"}
+        library.remember("log/old", "The old log, corrected.", valid_from="2026-06-01")
+        assert library.get("log/old").version == 2
+    with hades.open_library(tmp_path / "tenants.hades", volumes=1, by="space") as library:
+        library.add_volume("acme", "acme.hades", ["acme*"])
+        library.create_space("acme-eu")
+        library.in_space("acme-eu").remember("a", "Acme sells anvils.")
+        library.remember("b", "We sell hammers.")
+        found = library.recall("Who sells anvils?", plan=UNHURRIED)
+        assert _topics(found) == ["b"]
+        assert _topics(library.in_space("acme-eu").recall("Who sells anvils?", plan=UNHURRIED)) == [
+            "a"
+        ]
+        library.drop_space("acme-eu")
+        assert [space.name for space in library.spaces()] == ["default"]
+
+
+def test_a_volume_moves_with_what_it_holds(library: Library, tmp_path: Path) -> None:
+    homes = _volumes_of(library)
+    name = homes["people/maya"]
+    library.move_volume(name, "elsewhere.hades")
+    assert library._catalogue.volume(name).place == "elsewhere.hades"
+    assert (tmp_path / "elsewhere.hades").exists()
+    assert _topics(library.recall("Who leads sales?", plan=UNHURRIED))[0] == "people/maya"
+    assert _volumes_of(library) == homes
+
+
+def test_what_a_library_does_not_do_is_said(library: Library) -> None:
+    with pytest.raises(hades.Unavailable, match="does not do 'organise' as one"):
+        library.organise()
+    with pytest.raises(hades.Unavailable, match="atomic within one volume"):
+        library.batch()
+    with pytest.raises(hades.InvalidInput, match="the question is empty"):
+        library.ask(" ")
+    with pytest.raises(hades.Conflict):
+        library.add_volume("volume1", "other.hades")
+
+
+def test_commands_make_and_ask_a_library(tmp_path: Path) -> None:
+    shell = Shell(tmp_path / "team.hades")
+    made = json.loads(shell.alone("library", "create", str(shell.path), "--volumes", "2", "--json"))
+    assert [volume["name"] for volume in made] == ["volume1", "volume2"]
+    shell("remember", "rooms/7", "Room 7 has ten chairs.")
+    assert "ten chairs" in shell("ask", "How many chairs?", "--plan", json.dumps(UNHURRIED))
+    shell("library", "add", "more.hades", "--name", "more")
+    assert "more.hades" in shell("library", "list")
+    shell("library", "move", "more", "moved.hades")
+    assert sum(volume["topics"] for volume in shell.json("library", "status")) == 1
+
+
+def test_one_memory_is_no_library(tmp_path: Path) -> None:
+    shell = Shell(tmp_path / "notes.hades")
+    shell("remember", "rooms/7", "Room 7 has ten chairs.")
+    assert "This is one memory, not a library" in shell.refused("library", "list")
+    with pytest.raises(hades.NotFound, match="There is no library at"):
+        hades.open_library(shell.path)
+
+
+def test_a_server_serves_a_library(server: Server, tmp_path: Path) -> None:
+    place = tmp_path / "team.hades"
+    hades.open_library(place, volumes=2).close()
+    with server.serving(place), hades.open(server.address) as client:
+        for topic, text in NOTES.items():
+            client.remember(topic, text)
+        found = client.recall("Who leads sales in Oslo?", plan=UNHURRIED)
+        assert _topics(found)[:1] == ["people/maya"], found.reasons
+        assert client.get("rooms/7").content == NOTES["rooms/7"]
+        assert [topic.name for topic in client.topics()] == sorted(NOTES)
+        with pytest.raises(hades.Unavailable, match="does not do 'sessions' as one"):
+            client.sessions()
