@@ -117,6 +117,11 @@ def _server(pages: Mapping[str, Path], port: int) -> ThreadingHTTPServer:
         """Answers GET; requests are not logged."""
 
         def do_GET(self) -> None:
+            if self.path == "/":
+                self.send_response(302)
+                self.send_header("Location", START)
+                self.end_headers()
+                return
             found = answer(pages, self.path)
             if found is None:
                 self.send_error(404)
