@@ -127,7 +127,7 @@ def _table(
 ) -> tuple[str, Table]:
     """Return a table by its SQL, and what is said about some of its columns."""
     columns = {column: _column(column, text) for column, text in columns_of(_SQL[table])[1].items()}
-    if many := re.search(r"PRIMARY KEY \((.*)\)", _SQL[table]):
+    if many := re.search(r"PRIMARY KEY \(([^()]*)\)", _SQL[table]):
         key = tuple(many[1].split(", "))
     return table, Table(columns | said, key or (next(iter(columns)),), exported, shifted)
 

@@ -106,7 +106,7 @@ _VALUES = lazy_pattern(
     rf"\b{_LISTED}(?:[^\n,;:.()]{{0,12}},(?:{_SPACE}and)?{_SPACE}{_LISTED}){{2,}}"
 )
 """Three or more names with a number each: `Brevo 25, Klaviyo 45, Mailjet 17`."""
-_VALUE = lazy_pattern(rf"([^\W\d]+){_SPACE}{_NUMBER}")
+_VALUE = lazy_pattern(rf"(?<![^\W\d])([^\W\d]++){_SPACE}{_NUMBER}")
 _HEADING = lazy_pattern(
     r"(?:Version|Table|Column|Row|Line|Figure|Fig|Page|Section|Chapter|Part|Topic|Point|Item|Step"
     r"|Option|Question|Level|Week|Day) [\d.–-]+"
