@@ -11,14 +11,13 @@ from hades.domain.address import is_address, is_server, is_socket
 from hades.domain.times import Clock, system_clock
 from hades.errors import InvalidInput, NotFound
 from hades.memory import DEFAULT_ENCODER, DEFAULT_SPACE, Memory
+from hades.store.records import LIBRARY
 from hades.store.store import Store
 
 if TYPE_CHECKING:
     from hades.library.library import Library
 
 DEFAULT_BUSY_TIMEOUT_S = 10.0
-LIBRARY = "library"
-"""The key of the fact that makes a memory the catalogue of a library."""
 
 
 def open(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,17 @@ def absolute(memory: str) -> str:
 
 
 def confirmed(
-    invocation: Invocation, change: ConfigChange, yes: bool, *, removes: bool = False
+    invocation: Invocation,
+    change: ConfigChange,
+    yes: bool,
+    *,
+    removes: bool = False,
+    prepare: Callable[[], object] | None = None,
 ) -> bool:
-    """Show a change, ask the user, and write it; return False if there is nothing to change."""
+    """Show a change, ask the user, and write it; return False if there is nothing to change.
+
+    `prepare` is called when the user has agreed, before anything is written.
+    """
     from hades.cli.render import printable
 
     out = sys.stdout
@@ -39,6 +48,8 @@ def confirmed(
         old = json.dumps(change.replaces, ensure_ascii=False)
         out.write(f"It takes the place of: {printable(old)}\n")
     invocation.confirm(f"Write {change.file}?", yes)
+    if prepare is not None:
+        prepare()
     kept = change.apply()
     out.write(f"Written to {change.file}.\n")
     if kept is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -110,7 +111,7 @@ def _configure(
     yes: bool,
 ) -> None:
     """Write the command with these options into a client's file; without options, remove it."""
-    from hades.project import current_project, make_project_folder
+    from hades.project import current_project, make_project_folder, project_memory
     from hades.serve.mcp import install
     from hades.settings import load_settings
 
@@ -123,7 +124,10 @@ def _configure(
         arguments += ["--space", invocation.space]
     wanted = None if options is None else [*arguments, *options]
     change = install.plan(client, name, wanted, here=root)
+    prepare = None
     if root is not None and memory is None and wanted is not None:
-        sys.stdout.write(f"The memory of this project is {make_project_folder(root)}.\n")
-    if config_changes.confirmed(invocation, change, yes, removes=wanted is None):
+        sys.stdout.write(f"The memory of this project is {project_memory(root)}.\n")
+        prepare = partial(make_project_folder, root)
+    removes = wanted is None
+    if config_changes.confirmed(invocation, change, yes, removes=removes, prepare=prepare):
         sys.stdout.write(f"Restart {change.program} to {'use' if wanted else 'forget'} it.\n")

@@ -342,7 +342,7 @@ class Citation:
     line: int = 0
     end_line: int = 0
     cite: str = ""
-    """What to read it by: a passage `docs/guide.md@3#0`, `edge 4`, a cluster; "" for a path."""
+    """The id of the passage (`docs/guide.md@3#0`), edge or cluster; "" for a path."""
 
     @property
     def label(self) -> str:

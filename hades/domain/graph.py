@@ -150,7 +150,7 @@ class Mentioned:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a memory holds about a name, as of a moment."""
+    """A name with its facts, its mentions and the names near it, as of a moment."""
 
     entity: Entity
     """The name with its aliases. For a topic that is no entity, the kind is `topic`."""

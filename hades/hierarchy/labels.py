@@ -72,7 +72,7 @@ class CentralText:
 
     @cached_property
     def sentences(self) -> list[str]:
-        """What the text says in whole sentences."""
+        """The sentences of the text that say something."""
         return told(self.text, is_code=self.is_code)
 
     @cached_property

@@ -50,7 +50,8 @@ class ChunkTerms(RowsById):
     def hashed(self, chunks: Sequence[int]) -> list[tuple[int, bytes]]:
         """Return (chunk, hashed stems) of those of these chunks that are known."""
         rows = np.flatnonzero(np.isin(self._rows["chunk"], np.array(chunks, np.int64)))
-        first, count = self._rows["first"][rows], self._rows["count"][rows]
+        first = self._rows["first"][rows]
+        count = self._rows["count"][rows]
         return [
             (int(chunk), self._hashes[start : start + size].tobytes())
             for chunk, start, size in zip(

@@ -160,7 +160,9 @@ class Words:
         `frequency` returns how many presences of the whole have a stem, `count` is their number.
         """
         part = copy.copy(self)
-        part._whole, part._rarity, part._weighed = (frequency, count), {}, {}
+        part._whole = (frequency, count)
+        part._rarity = {}
+        part._weighed = {}
         return part
 
     def best(

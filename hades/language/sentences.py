@@ -122,7 +122,8 @@ def place_said(text: str, said: str) -> tuple[int, int]:
     run = matcher.find_longest_match()
     if run.size < max(1, min(3, len(told))):
         return 0, 0
-    start, end = own[run.a].start(), own[run.a + run.size - 1].end()
+    start = own[run.a].start()
+    end = own[run.a + run.size - 1].end()
     around = [(low, high) for low, high in spans(text) if low < end and high > start]
     return min(start, around[0][0]), max(end, around[-1][1])
 

@@ -24,7 +24,7 @@ AT_ONCE = 64
 
 @dataclass(slots=True)
 class Results:
-    """What some volumes returned, by name, and why others are missing."""
+    """The results of volumes by name, and the errors of those that are missing."""
 
     of: dict[str, Any] = field(default_factory=dict)
     missing: dict[str, HadesError] = field(default_factory=dict)
@@ -56,7 +56,8 @@ class VolumeCalls:
 
         Wait for them until a time of `time.monotonic`.
         """
-        results, calls = Results(), list[tuple[VolumeEntry, ExitStack, Future[Any]]]()
+        results = Results()
+        calls = list[tuple[VolumeEntry, ExitStack, Future[Any]]]()
         for volume in volumes:
             guard = ExitStack()
             try:

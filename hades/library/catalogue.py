@@ -18,12 +18,12 @@ from hades.domain.rules import clean_name
 from hades.domain.times import Clock
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.library.sketch import Sketch, unpacked
+from hades.store.records import LIBRARY
 from hades.store.store import Store
 
-LIBRARY = "library"
-"""The key of the facts that make a memory a catalogue."""
 BY = ("topic", "space", "year")
-"""What a volume can take: topics, whole spaces, or what became true in a year."""
+"""The rules by which new topics go to volumes: by their name, their space, or the year in which
+they became true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,8 @@ class Catalogue:
     """The facts of a library, in the memory that is its catalogue."""
 
     def __init__(self, store: Store, actor: str) -> None:
-        self._store, self._actor = store, actor
+        self._store = store
+        self._actor = actor
         self._read: tuple[int, str, tuple[VolumeEntry, ...]] = (-1, "", ())
         self._sketches: dict[tuple[str, str], Sketch | None] = {}
         self._unwritten: set[tuple[str, str]] = set()
@@ -58,7 +59,7 @@ class Catalogue:
 
     @property
     def by(self) -> str:
-        """What decides where a new topic goes: one of BY."""
+        """The rule by which new topics go to volumes, one of BY."""
         return self._current()[1]
 
     @property

@@ -128,7 +128,8 @@ class ExcerptOfLibrary:
     def _number(self, table: str, rows: Rows, new: dict[str, dict[int, int]]) -> None:
         """Choose the new numbers of the rows of a table that others refer to."""
         columns = list(TABLES[table].columns)
-        at, name = columns.index("id"), _BY_NAME.get(table)
+        at = columns.index("id")
+        name = _BY_NAME.get(table)
         topic = columns.index("topic") if "topic" in columns else None
         for row in rows[table]:
             if topic is not None and row[topic] not in new["topics"]:
@@ -183,8 +184,10 @@ class ExcerptOfLibrary:
         does not have the topic: facts about it are about the topic. Any other entity with the key
         of a topic's name becomes its subject.
         """
-        topics, entities = list(TABLES["topics"].columns), list(TABLES["entities"].columns)
-        name, subject = topics.index("name"), topics.index("entity")
+        topics = list(TABLES["topics"].columns)
+        entities = list(TABLES["entities"].columns)
+        name = topics.index("name")
+        subject = topics.index("entity")
         of_name = {row[name]: row[0] for row in self._rows["topics"]}
         mentioned = {row[1] for row in self._rows["mentions"]}
         told = {
@@ -234,7 +237,8 @@ class _ExcerptFeed(Changefeed):
 
     def __init__(self, store: Store, mentions: Mapping[int, int], size: int) -> None:
         super().__init__(store.database)
-        self._mentions, self._size = mentions, size
+        self._mentions = mentions
+        self._size = size
 
     def frequency(self, entities: Sequence[int]) -> tuple[dict[int, int], int] | None:
         """Return the mentions of each entity in the library, and the number of its chunks."""
@@ -252,7 +256,10 @@ class _SoughtWords(Words):
         self, store: Store, text: str, said: Mapping[int, float], whole: tuple[Frequency, int]
     ) -> None:
         super().__init__()
-        self._store, self._text, self._said, self._of_library = store, text, said, whole
+        self._store = store
+        self._text = text
+        self._said = said
+        self._of_library = whole
 
     @cached_property
     def _read(self) -> Words:
@@ -304,7 +311,8 @@ class _ExcerptFinder(Finder):
         self, store: Store, setting: str, words: SpaceWords, terms: Mapping[int, bytes]
     ) -> None:
         super().__init__(store, setting)
-        self._words, self._terms = words, terms
+        self._words = words
+        self._terms = terms
 
     @contextmanager
     def around(

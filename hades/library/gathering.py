@@ -68,7 +68,7 @@ class GatheredRows:
     """The rows for a question, and how they came about."""
 
     text: str = ""
-    """What was searched for."""
+    """The question, as it was searched for."""
     sent: list[SentRows] = field(default_factory=list)
     missing: dict[str, HadesError] = field(default_factory=dict)
     asked: int = 0
@@ -94,7 +94,9 @@ class Gathering:
     """Gathers what questions need from the volumes of one library."""
 
     def __init__(self, catalogue: Catalogue, calls: VolumeCalls, encoder: str) -> None:
-        self._catalogue, self._calls, self._encoder = catalogue, calls, encoder
+        self._catalogue = catalogue
+        self._calls = calls
+        self._encoder = encoder
         self.written = defaultdict[str, set[str]](set)
         """By space: the volumes that were written to since they were asked last."""
         self._opened = defaultdict[str, set[str]](set)
@@ -114,7 +116,8 @@ class Gathering:
         gathered.asked = len(volumes)
         gathered.missing.update(self._make_ready(moment.space, volumes))
         volumes = [one for one in volumes if one.name not in gathered.missing]
-        gathered.begun, begun = time.perf_counter(), time.monotonic()
+        gathered.begun = time.perf_counter()
+        begun = time.monotonic()
         each = len(volumes) or 1
         sought = Sought(
             moment=moment,

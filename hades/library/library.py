@@ -164,7 +164,8 @@ class LibraryView(View):
         return self._over(gathered, operation, given)
 
     def _about_names(self, operation: Operation, given: dict[str, Any]) -> Any:
-        is_brief, names = operation.name == "brief", list[str]()
+        is_brief = operation.name == "brief"
+        names = list[str]()
         for parameter in ("topic",) if is_brief else NAMED[operation.name]:
             value = given.get(parameter) or ()
             names += [value] if isinstance(value, str) else value
@@ -185,7 +186,8 @@ class LibraryView(View):
     def _at_home(self, operation: Operation, given: dict[str, Any]) -> Any:
         name = given[AT_HOME[operation.name]]
         args, named = operation.arguments(given)
-        library, missing = self._library, None
+        library = self._library
+        missing = None
         volumes = library._holders(self._place, name, given.get("valid_from"), operation)
         for volume in volumes:
             try:
@@ -203,7 +205,8 @@ class LibraryView(View):
         if is_latest_first and given.get("after"):
             raise InvalidInput("In a library, page through topics by name: leave out `latest`.")
         args, named = operation.arguments(given)
-        calls, volumes = self._library._calls, self._library._catalogue.volumes
+        calls = self._library._calls
+        volumes = self._library._catalogue.volumes
         until = None if operation.long or operation.writes else time.monotonic() + LATENCY_S
         results = calls.all(volumes, "do", operation.name, self._place, args, named, until=until)
         if operation.name == "purge":
@@ -303,7 +306,8 @@ class Library(LibraryView, Memory):
         from hades.store.copy import copy
 
         volume = self._catalogue.volume(name)
-        old, new = self._catalogue.place(volume), replace(volume, place=str(place))
+        old = self._catalogue.place(volume)
+        new = replace(volume, place=str(place))
         target = self._catalogue.place(new)
         copy(old, target)
         with self._opened(old, create=False) as source, source._store.transaction():
@@ -331,7 +335,8 @@ class Library(LibraryView, Memory):
         self, moment: Moment, name: str, valid_from: TimeLike | None, operation: Operation
     ) -> list[VolumeEntry]:
         """Return the volumes that may have a name, likeliest first; for a write, the one."""
-        space, volumes = moment.space, self._catalogue.volumes
+        space = moment.space
+        volumes = self._catalogue.volumes
         year = (self._time(valid_from) or from_micros(self._store.now())).year
         known = self._homes.get((space, name))
         if known is not None:

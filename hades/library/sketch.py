@@ -30,7 +30,7 @@ Hashes = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """What a volume holds of one space, as of one change."""
+    """A summary of one space of a volume, as of one change."""
 
     revision: Ints
     """The change it was made at, the number of passages, and that of topics."""

@@ -253,10 +253,12 @@ class Volume:
 
 
 def _candidates(view: View, sought: Sought) -> VolumeCandidates:
-    engine, scope = view._engine, view._scope(**sought.filters)
+    engine = view._engine
+    scope = view._scope(**sought.filters)
     with engine.query_context(scope, None, sought.text) as whole:
         query = _weighed(whole, sought)
-        run, now = Run(FINDING), view._store.now()
+        run = Run(FINDING)
+        now = view._store.now()
         question = read_question(sought.text, now)
         when = engine.time(run, scope, query, question, now)
         encoding = None if sought.vector is None else _encoded(sought.vector)
@@ -290,7 +292,9 @@ def _weighed(query: QueryContext, sought: Sought) -> QueryContext:
 
 def _chosen(found: Found, most: int) -> Ints:
     """Return the best passages of each signal, one of each in turn, with what belongs to them."""
-    seeds, walks, query = found.seeds, found.walks, found.search.query
+    seeds = found.seeds
+    walks = found.walks
+    query = found.search.query
     mask = seeds.mask
     signals = [
         seeds.top[:most],
@@ -307,7 +311,8 @@ def _chosen(found: Found, most: int) -> Ints:
 
 def _with_own(query: QueryContext, numbers: Ints) -> Ints:
     """Add the turns beside turns of conversations, and the other versions of notes."""
-    graph, topic = query.graph, query.indexes.chunks["topic"]
+    graph = query.graph
+    topic = query.indexes.chunks["topic"]
     spoken = numbers[graph.spoken[numbers]]
     beside = np.concatenate([graph.previous[spoken], graph.next[spoken]])
     noted = numbers[query.notes[numbers]]
@@ -317,7 +322,8 @@ def _with_own(query: QueryContext, numbers: Ints) -> Ints:
 
 def _strong(query: QueryContext, found: Found, numbers: Ints) -> tuple[Strong, ...]:
     ids = query.graph.chunks[numbers].tolist()
-    texts, headings = query.store.chunks.texts(ids), query.store.chunks.headings(ids)
+    texts = query.store.chunks.texts(ids)
+    headings = query.store.chunks.headings(ids)
     vectors = query.indexes.vectors_of(numbers)
     return tuple(
         Strong(
@@ -358,7 +364,8 @@ def _said(query: QueryContext, text: str, chunks: Sequence[int]) -> list[tuple[i
     """Return the BM25 of those of these chunks that have a word of the question."""
     if not text:
         return []
-    scores, own = query.words(text), np.isin(query.graph.chunks, np.array(chunks, np.int64))
+    scores = query.words(text)
+    own = np.isin(query.graph.chunks, np.array(chunks, np.int64))
     at = np.flatnonzero(own & (scores > 0))
     return list(zip(query.graph.chunks[at].tolist(), scores[at].tolist(), strict=True))
 
@@ -389,7 +396,8 @@ def _nearest(query: QueryContext, wanted: Wanted, sought: Sought) -> list[int]:
 
 def _around(query: QueryContext, nodes: Sequence[int]) -> list[int]:
     """Return the passages that mention nodes, belong to them, or are one name further."""
-    graph, chunks = query.graph, list[int]()
+    graph = query.graph
+    chunks = list[int]()
     at = query.graph.numbers(np.array(nodes, np.int64))
     front = at[at >= 0]
     for _ in range(AROUND_ARCS):
@@ -430,7 +438,8 @@ BRIEF_TOKENS = 4_000
 
 
 def _sketch(view: View) -> Sketch:
-    store, space = view._store, view._space_id
+    store = view._store
+    space = view._space_id
     view._bring_up_to_date(None, degrades=True)
     with view._engine.query_context(view._scope()) as query:
         change = store.change()

@@ -27,7 +27,8 @@ class VolumeWorkers(ABC):
     """Volumes by their place, opened when they are first called."""
 
     def __init__(self, opened: Open, options: Mapping[str, Any]) -> None:
-        self._opened, self._options = opened, dict(options)
+        self._opened = opened
+        self._options = dict(options)
         self._held: dict[str, Any] = {}
         self._locks: dict[str, Lock] = {}
         self._lock = Lock()

@@ -231,7 +231,8 @@ def repository_keys(name: str) -> Keys:
 def _author_keys(author: str) -> Iterator[str]:
     """Yield the ways in which the name of an owner may hold an author's name."""
     named = [word.casefold() for word in words(author)] or [""]
-    first, last = named[0], named[-1]
+    first = named[0]
+    last = named[-1]
     forms = (first, last, first + last, last + first, first[:1] + last, last + first[:1])
     return (form for form in forms if len(form) >= OWNER_LETTERS_AT_LEAST)
 

@@ -302,7 +302,8 @@ class _Endpoint:
         prompt = getattr(counted, "prompt_tokens", None)
         completion = getattr(counted, "completion_tokens", None)
         if not isinstance(prompt, int) or not isinstance(completion, int):
-            prompt, completion = sum(tokens_of(sent)), tokens_of([text])[0]
+            prompt = sum(tokens_of(sent))
+            completion = tokens_of([text])[0]
         prompt, completion = max(prompt, 0), max(completion, 0)
         usage = _usage(self._setting, prompt, completion, seconds)
         used = {"prompt_tokens": prompt, "completion_tokens": completion}

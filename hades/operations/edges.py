@@ -289,7 +289,8 @@ def change_fact(
 
 def _check_slips(memory: Memory, source: str, *relations: str) -> None:
     """Raise InvalidInput if a name is unknown, and a known one but for a letter."""
-    store, space = memory._store, memory._space_id
+    store = memory._store
+    space = memory._space_id
     unknown = [("relation", name) for name in relations if store.edges.relation(name) is None]
     if is_comparable(name_key(source)) and store.entities.node(space, source) is None:
         unknown.append(("topic or entity", source))

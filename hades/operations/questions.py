@@ -238,7 +238,8 @@ def sample_questions(view: View, limit: Limit = 4) -> list[str]:
     """
     from hades.recall.samples import samples
 
-    engine, scope = view._engine, view._scope()
+    engine = view._engine
+    scope = view._scope()
     view._bring_up_to_date(None)
     how: dict[str, Any] = {"budget": None, "mode": None, "plan": None, "on_progress": None}
     key = (view._store.changefeed.revision(), scope, limit)

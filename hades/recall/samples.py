@@ -68,7 +68,8 @@ def _is_answered(answer: Answer, source: str) -> bool:
     """Return whether an answer is sure and begins with a topic or a fact."""
     if not answer.sentences or answer.shortfall:
         return False
-    kind, number = answer.sentences[0].kind, answer.sentences[0].citation - 1
+    kind = answer.sentences[0].kind
+    number = answer.sentences[0].citation - 1
     if kind == "theme":
         return True
     if kind == "fact":
@@ -99,7 +100,8 @@ def _in_turn(sources: Iterable[list[tuple[str, str]]]) -> Iterator[tuple[str, st
 
 def _of_text(row: StateOfPeriod, text: str) -> Iterator[tuple[str, str]]:
     """Yield the questions that a text answers, by its name, sentences, headings and symbols."""
-    topic, text = row.topic, text[:CHARACTERS_READ]
+    topic = row.topic
+    text = text[:CHARACTERS_READ]
     for sentence in map(plain_sentence, sentences(text)):
         if reason := _REASON.match(sentence):
             about, verb, what = reason.groups()

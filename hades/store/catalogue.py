@@ -31,7 +31,7 @@ Range = tuple[float, float]
 
 
 Role = Literal["", "itself", "owner", "link", "list", "number", "node", "derived", "known", "valid"]
-"""What the number in a column is.
+"""The meaning of a number in a column.
 
 - itself: the row; the database assigns the number.
 - owner: the row that this row belongs to, and with which it is erased.
@@ -46,7 +46,7 @@ Role = Literal["", "itself", "owner", "link", "list", "number", "node", "derived
 
 @dataclass(frozen=True)
 class Column:
-    """What a column holds."""
+    """A column of a table, and the meaning of its values."""
 
     type: str
     """INTEGER, REAL, TEXT or BLOB."""

@@ -202,7 +202,8 @@ class _Eraser:
 
     def quoting(self, table: str, names: set[str]) -> list[tuple[Any, ...]]:
         """Return the keys of the rows of a table that quote one of the names."""
-        key, columns = TABLES[table].key, TABLES[table].columns
+        key = TABLES[table].key
+        columns = TABLES[table].columns
         quotes = {name: column.read or str for name, column in columns.items() if column.quotes}
         rows = self._database.rows(
             f"SELECT {', '.join((*key, *quotes))} FROM {table} WHERE {_in_space(table)}",
@@ -245,7 +246,8 @@ class _Eraser:
 
         Derived indexes read the clusters again.
         """
-        read, run = self._database.column, self._database.run
+        read = self._database.column
+        run = self._database.run
         parents = read("SELECT parent FROM clusters WHERE id = ANY(?)", clusters)
         both = sorted({*clusters, *parents} - {None})
         run("UPDATE clusters SET label = '', text = '' WHERE id = ANY(?)", both)

@@ -27,6 +27,8 @@ SECRET = "secret:"
 """Prefix of the keys in `meta` that are hidden from roles limited to some spaces."""
 ANSWERS_SECRET = f"{SECRET}answers"
 """The key in `meta` of the secret that signs answers kept elsewhere, as in Redis."""
+LIBRARY = "library"
+"""The key in `meta` of the facts that make a memory the catalogue of a library."""
 
 
 class Phase(IntEnum):

@@ -65,7 +65,8 @@ class Topics(States):
     def list(self, space: int, wanted: TopicFilter, as_of: AsOf) -> list[Topic]:
         """Return the topics that pass a filter, as of a moment, in the order of the filter."""
         place: dict[str, Any] = {"after": wanted.after or ""}
-        later, order = "t.name > :after", "t.name"
+        later = "t.name > :after"
+        order = "t.name"
         if wanted.latest:
             last = self.state(space, wanted.after, as_of).valid_from if wanted.after else None
             place["then"] = to_micros(last) if last else FOREVER

@@ -144,7 +144,8 @@ def chart(
     numbers = {key_of(node): number for number, node in enumerate(graph.nodes)}
     largest, colours = max(sizes, default=0) or 1, colours_of(groups)
     labelled = set(sorted(range(len(sizes)), key=lambda number: -sizes[number])[:LABELLED_NODES])
-    many, room = len(graph.edges) > MANY_EDGES, 26 if len(graph.nodes) < 40 else 14
+    many = len(graph.edges) > MANY_EDGES
+    room = 26 if len(graph.nodes) < 40 else 14
     names = short_names([node.name for node in graph.nodes])
     nodes = [
         _node(number, place, name, value=node.degree, selected=number == chosen,

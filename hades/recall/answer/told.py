@@ -78,7 +78,7 @@ class _Unit:
 
 
 def from_notes(recall: Recall) -> Answer:
-    """Answer with notes and facts, best first or by time; a sure fact comes before notes."""
+    """Answer with notes and facts, the likeliest first, or by time."""
     terms = recall.asked.terms
     follows = any(note.reason is Reason.FOLLOW_UP for note in recall.reasons)
     if not terms.weights and recall.wants.is_state and not follows:
@@ -92,9 +92,7 @@ def from_notes(recall: Recall) -> Answer:
         units = [unit for unit in units if unit.ended] or units
     if recall.intent is Intent.STATUS:
         units = _in_state(units, terms)
-    # A sure fact comes before notes, unless one of them is believed more.
-    enough = max([FACT_SURE, *(unit.belief for unit in units)])
-    units.sort(key=lambda unit: (unit.kind != "fact" or unit.belief < enough, -unit.belief))
+    units.sort(key=lambda unit: (-unit.belief, unit.kind != "fact"))
     units = _with_chains(_to_come_first(recall, _without_chance(recall, units, terms)))
     unsaid, beside = _unsaid(recall, units), _is_beside(recall, units)
     best = max((unit.belief for unit in units), default=0.0)

@@ -110,7 +110,8 @@ def subgraph(query: QueryContext, nodes: list[int], *, limit: int, hops: int) ->
     starts = {node: _numbers(query, node) for node in nodes}
     seeds = list(dict.fromkeys(number for numbers in starts.values() for number in numbers))
     if not nodes:
-        seeds, hops = _most_linked(graph, limit), 0
+        seeds = _most_linked(graph, limit)
+        hops = 0
     reached = _reached(query, seeds, hops, limit)
     counts, targets, weights = graph.adjacency.of(reached.nodes)
     sources = np.repeat(reached.nodes, counts)

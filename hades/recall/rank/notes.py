@@ -38,8 +38,9 @@ CONFIDENCE_LEAST = 0.05
 """The least confidence that counts, since its logarithm is added to the score."""
 
 LOOKED_UP = 2.0
-"""What a note that has the word of a lookup gains, in points of the ranker, which learnt from whole
-questions. A judgement: about what the nearest note is ahead by if it does not have the word."""
+"""The gain of a note that has the word of a lookup, in points of the ranker, which learnt from
+whole questions. A judgement: about what the nearest note is ahead by if it does not have the
+word."""
 
 
 def rank_notes(

@@ -79,7 +79,8 @@ def _rows(table: str) -> tuple[str, str]:
 
     It reads the rows of its space, else those whose owners it sees, else those of nodes it sees.
     """
-    conditions, about = _conditions(table), TABLES[table]
+    conditions = _conditions(table)
+    about = TABLES[table]
     owners = about.having("owner") or about.having("node")
     seen = [conditions[name] for name in owners]
     read = _SPACE if "space" in owners else " AND ".join(seen) or "FALSE"

@@ -107,7 +107,8 @@ async def graph(frame: Frame) -> None:
 
 async def _paths(frame: Frame, names: list[str]) -> list[Path]:
     """Draw the field for a name to find a path to, and return the paths to it."""
-    wanted, paths = frame.query.get("to", ""), list[Path]()
+    wanted = frame.query.get("to", "")
+    paths = list[Path]()
     with form(lambda given: frame.show(**{**frame.query, "to": given.get("to")})) as to:
         to.style("margin-top: 8px")
         field("to", "Name or topic to find a path to", wanted, "grow", type="search")

@@ -60,7 +60,8 @@ async def review(frame: Frame) -> None:
     if not is_admin:
         text("Admins decide on proposals and reject; you may accept the rest.", "muted", "p")
     text("a accepts, r rejects, arrows move.", "muted small", "p")
-    queue, waiting = Queue(frame), list[Proposal]()
+    queue = Queue(frame)
+    waiting = list[Proposal]()
     for status, kind in (("waiting", PROPOSALS), ("refused", REFUSED)):
         read: list[Proposal] = await frame.call_now(
             "proposals", status=status, limit=PROPOSALS_READ_AT_MOST
