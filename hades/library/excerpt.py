@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache, cached_property
 from itertools import count
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,8 @@ class ExcerptOfLibrary:
         self._terms: dict[int, bytes] = {}
         self._said: dict[int, float] = {}
         self._written = defaultdict[str, set[int]](set)
+        self._written_topics = set[int]()
+        """The topics that have a version."""
         self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in TABLES}
 
     def __enter__(self) -> ExcerptOfLibrary:
@@ -81,8 +84,12 @@ class ExcerptOfLibrary:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def add(self, sent: SentRows) -> None:
-        """Add the rows of one volume, with new numbers. A row is left out if it refers to a row
-        that was not sent, or to a topic that another volume has sent, too."""
+        """Add the rows of one volume, with new numbers.
+
+        A row is left out if it refers to a row that was not sent, or to a topic that another volume
+        has sent, too. A topic without a version, which a link in one volume made, becomes the topic
+        of that name.
+        """
         rows = sent.rows
         new: dict[str, dict[int, int]] = {table: {} for table in (*_FIRST, "edges")}
         for table in _FIRST:
@@ -131,16 +138,21 @@ class ExcerptOfLibrary:
         at = columns.index("id")
         name = _BY_NAME.get(table)
         topic = columns.index("topic") if "topic" in columns else None
+        versions = columns.index("versions") if table == "topics" else None
         for row in rows[table]:
             if topic is not None and row[topic] not in new["topics"]:
                 continue
             key = None if name is None else (table, row[columns.index(name)])
-            if key is None or key not in self._known:
-                new[table][row[at]] = next(self._next[table])
-                if key is not None:
-                    self._known[key] = new[table][row[at]]
-            elif table != "topics":
-                new[table][row[at]] = self._known[key]
+            known = None if key is None else self._known.get(key)
+            if versions is not None and row[versions]:
+                if known in self._written_topics:
+                    continue
+                known = next(self._next[table]) if known is None else known
+                self._written_topics.add(known)
+            number = next(self._next[table]) if known is None else known
+            new[table][row[at]] = number
+            if key is not None:
+                self._known[key] = number
 
     def _renumber(self, table: str, rows: list[Any], new: dict[str, dict[int, int]]) -> None:
         """Add rows of a table with the new numbers."""
@@ -188,6 +200,8 @@ class ExcerptOfLibrary:
         entities = list(TABLES["entities"].columns)
         name = topics.index("name")
         subject = topics.index("entity")
+        by_versions = sorted(self._rows["topics"], key=itemgetter(topics.index("versions")))
+        self._rows["topics"] = [*{row[0]: row for row in by_versions}.values()]
         of_name = {row[name]: row[0] for row in self._rows["topics"]}
         mentioned = {row[1] for row in self._rows["mentions"]}
         told = {
@@ -256,17 +270,17 @@ class _SoughtWords(Words):
         self, store: Store, text: str, said: Mapping[int, float], whole: tuple[Frequency, int]
     ) -> None:
         super().__init__()
+        self._whole = whole
         self._store = store
         self._text = text
         self._said = said
-        self._of_library = whole
 
     @cached_property
     def _read(self) -> Words:
         said = next(self._store.changefeed.said(1, 0, ROWS_AT_MOST), [])
         texts = searched_texts(self._store, [row[1] for row in said])
         presences = ((Presence(*row), texts[row[1]]) for row in said if row[1] in texts)
-        return Words().part_of(*self._of_library).with_recent(presences)
+        return Words().part_of(*self._whole).with_recent(presences)
 
     def best(
         self,

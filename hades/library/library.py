@@ -346,13 +346,14 @@ class Library(LibraryView, Memory):
         others = [volume for volume in volumes if volume != home]
         if not operation.writes:
             return [home, *others]
-        for volume in others if known is None else ():
+        own = dict[VolumeEntry, str]()
+        for volume in [home, *others] if known is None else ():
             sketch = self._catalogue.sketch(volume.name, space)
-            if sketch is None or not sketch.holds([name, name_key(name)]):
-                continue
-            if self._calls.one(volume, "has", moment, name):
-                return [volume]
-        return [home]
+            if volume == home or sketch is None or sketch.holds([name, name_key(name)]):
+                own[volume] = self._calls.one(volume, "has", moment, name)
+        wanted = ("topic",) if AT_HOME[operation.name] == "topic" else ("topic", "entity")
+        held = (volume for kind in wanted for volume, has in own.items() if has == kind)
+        return [next(held, home)]
 
     def _wrote(self, volume: VolumeEntry, space: str, name: str) -> None:
         self._gathering.written[space].add(volume.name)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -184,12 +184,15 @@ class Volume:
                 return _sketch(view)
             return None
 
-    def has(self, moment: Moment, name: str) -> bool:
-        """Return whether there is a topic or an entity of this name."""
+    def has(self, moment: Moment, name: str) -> Literal["", "entity", "topic"]:
+        """Return what has this name: a topic with a version, else an entity, else nothing."""
         with self._viewed(moment) as view:
-            return view is not None and None is not view._store.entities.node(
-                view._space_id, name, view.as_of
-            )
+            if view is None:
+                return ""
+            if view._store.topics.author(view._space_id, name, 1) is not None:
+                return "topic"
+            node = view._store.entities.node(view._space_id, name, view.as_of)
+            return "" if node is None or NodeKind.TOPIC.has(node) else "entity"
 
     def sketch(self, space: str) -> Sketch | None:
         """Return what the volume holds of a space; None if it has no such space."""
@@ -371,8 +374,14 @@ def _said(query: QueryContext, text: str, chunks: Sequence[int]) -> list[tuple[i
 
 
 def _nearest(query: QueryContext, wanted: Wanted, sought: Sought) -> list[int]:
-    """Return the passages near to vectors, and those that are about names, as ids."""
+    """Return the passages near to vectors, and those that are about names, as ids.
+
+    The one furthest from the question is sent, too, so that cosines are put on the same scale in
+    the library as in one memory.
+    """
     chosen = [np.zeros(0, np.int64)]
+    if sought.vector is not None:
+        chosen.append(best(1.0 - query.cosine(sought.vector), query.mask, 1))
     for vector in wanted.vectors:
         chosen.append(best(query.cosine(vector, exact=False), query.mask, wanted.most))
     if wanted.keys:
