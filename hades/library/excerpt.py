@@ -271,6 +271,7 @@ class _SoughtWords(Words):
     ) -> None:
         super().__init__()
         self._whole = whole
+        self._unread = Words().part_of(*whole)
         self._store = store
         self._text = text
         self._said = said
@@ -280,7 +281,7 @@ class _SoughtWords(Words):
         said = next(self._store.changefeed.said(1, 0, ROWS_AT_MOST), [])
         texts = searched_texts(self._store, [row[1] for row in said])
         presences = ((Presence(*row), texts[row[1]]) for row in said if row[1] in texts)
-        return Words().part_of(*self._whole).with_recent(presences)
+        return self._unread.with_recent(presences)
 
     def best(
         self,

@@ -116,6 +116,33 @@ def test_names_and_facts_join_volumes_as_in_one_memory(tmp_path: Path) -> None:
         assert [text.casefold() for text in together] == [text.casefold() for text in alone]
 
 
+def test_a_link_leads_to_the_topic_in_another_volume(tmp_path: Path) -> None:
+    folder = tmp_path / "guide"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Rooms\n\nThe other rooms are in [the list](b.md).\n")
+    place = tmp_path / "team.hades"
+    with hades.open_library(place, volumes=2) as library:
+        for volume in library.volumes():
+            with hades.open(library._catalogue.place(volume)) as memory:
+                memory.ingest(folder)
+        library.remember("guide/b.md", "Room 8 has three chairs.")
+    with hades.open_library(place) as library:
+        written = library.remember("guide/b.md", "Room 8 has four chairs and a whiteboard.")
+        assert written.version == 2
+        recall = library.recall("How many chairs are in room 8?", plan=UNHURRIED)
+        assert _topics(recall)[0] == "guide/b.md"
+
+
+def test_words_weigh_as_in_one_memory(library: Library, tmp_path: Path) -> None:
+    with hades.open(tmp_path / "single.hades") as single:
+        for topic, text in NOTES.items():
+            single.remember(topic, text)
+        question = "Which room has a whiteboard?"
+        ways = (single.recall(question, plan=UNHURRIED), library.recall(question, plan=UNHURRIED))
+    scores = [[round(passage.score, 2) for passage in way.passages[:2]] for way in ways]
+    assert scores[0] == scores[1]
+
+
 def test_a_brief_tells_of_all_volumes(library: Library) -> None:
     library.remember("adr/1", "We decided to rent the office.", tags=["decision"])
     brief = library.brief()
