@@ -185,7 +185,8 @@ class HiRAG:
 
     def bridge_cache(self) -> list[tuple[int, Path]]:
         """Return the stored bridges that hold, best first, each with the change that stored it."""
-        store, space = self.view._store, self.view._space_id
+        store = self.view._store
+        space = self.view._space_id
         self.view._bring_up_to_date(None)
         with self.view._engine.query_context(self.view._scope()) as query:
             writer = PathWriter(query)

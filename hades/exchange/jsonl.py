@@ -35,7 +35,8 @@ class Reader:
         self._format: Any = None
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        count, end = 0, None
+        count = 0
+        end = None
         try:
             with self._path.open(encoding="utf-8") as file:
                 for line in file:

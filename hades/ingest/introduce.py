@@ -122,7 +122,8 @@ class Introducer:
     def _found_names(
         self, write: Write, chunk: int, text: str, names: Sequence[tuple[str, str]]
     ) -> None:
-        links, space = self._store.mentions, self._space
+        links = self._store.mentions
+        space = self._space
         for name, kind in names:
             entity = links.introduce(write, space, name, kind, Origin.EXTRACTED, [chunk])
             if kind in ("paper", "url"):

@@ -233,7 +233,8 @@ class Executor:
         """Start background indexing, unless it is running or nothing of this space waits."""
         idle = self._embedding is None or self._embedding.done()
         if idle and (memory.pending or memory._vectors_missing()):
-            writing, report = self._writable(), self._stopping(lambda *_: None)
+            writing = self._writable()
+            report = self._stopping(lambda *_: None)
             self._embedding = self.pools["embed"].submit(
                 memory.space, lambda: writing.in_space(memory.space)._index_in_turns(report)
             )
@@ -259,7 +260,8 @@ class Executor:
 
         One process does this at a time; the next one waits, and finds nothing left to do.
         """
-        writing, report = self._writable(), self._stopping(lambda *_: None)
+        writing = self._writable()
+        report = self._stopping(lambda *_: None)
         from hades.index.indexes import usable  # it loads numpy, which would slow the start
 
         # The index folder itself is locked by the embedding that this work may do.

@@ -110,7 +110,8 @@ class Activity(StorePart):
         rows = self._database.rows(
             "SELECT DISTINCT t.name, t.planned FROM states s JOIN topics t ON t.id = s.topic "
             "WHERE s.id > ? AND +t.space = ?",
-            *(stand.state, space),
+            stand.state,
+            space,
         )
         return None if any(planned for _, planned in rows) else {name for name, _ in rows}
 
@@ -119,7 +120,8 @@ class Activity(StorePart):
         begins: int | None = self._database.value(
             "SELECT min(s.valid_from) FROM topics t JOIN states s ON s.topic = t.id "
             "WHERE t.space = ? AND t.planned = 1 AND s.valid_from > ?",
-            *(space, now),
+            space,
+            now,
         )
         return FOREVER if begins is None else begins
 
@@ -133,7 +135,8 @@ class Activity(StorePart):
         read = partial(self._edges, space, as_of, nodes)
         if not as_of.is_now or nodes is not None:
             return [id_ for id_, _ in read(limit, None)]
-        name, now = ("edges", space, limit), self._database.moment(as_of)[0]
+        name = ("edges", space, limit)
+        now = self._database.moment(as_of)[0]
         reader = self._edge_reader(space, read)
         return [id_ for id_, _ in self._lists.first(name, limit, now, reader)]
 
@@ -142,7 +145,8 @@ class Activity(StorePart):
         read = partial(self._of_relation, space, as_of, relation)
         if not as_of.is_now:
             return [id_ for id_, _ in read(limit, None)]
-        name, now = ("edges", space, relation, limit), self._database.moment(as_of)[0]
+        name = ("edges", space, relation, limit)
+        now = self._database.moment(as_of)[0]
         reader = self._edge_reader(space, read)
         return [id_ for id_, _ in self._lists.first(name, limit, now, reader)]
 
@@ -203,7 +207,8 @@ class Activity(StorePart):
         rows = self._database.rows(
             "SELECT id, valid_from, coalesce(valid_to, 0) FROM edges "
             "WHERE change > ? AND +space = ?",
-            *(stand.change, space),
+            stand.change,
+            space,
         )
         return None if any(max(turns) > now for _, *turns in rows) else {row[0] for row in rows}
 

@@ -64,7 +64,8 @@ class Bridges:
             "WHERE c.hierarchy = ?2 AND m.change > (SELECT coalesce(max(b.change), 0) "
             "FROM bridges b JOIN clusters k ON k.id = b.cluster "
             "WHERE b.space = ?1 AND k.hierarchy = ?2) ORDER BY m.cluster",
-            *(space, hierarchy),
+            space,
+            hierarchy,
         )
 
     def replace(

@@ -17,7 +17,8 @@ class ByteCache(Generic[Key, Value]):
     """Values by key, with counts of hits and misses. Threads may share it."""
 
     def __init__(self, bound: int) -> None:
-        self.bound, self.bytes = bound, 0
+        self.bound = bound
+        self.bytes = 0
         self.hits = self.misses = 0
         self._lock = threading.Lock()
         self._kept: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
@@ -51,7 +52,8 @@ class ByteCache(Generic[Key, Value]):
     def clear(self) -> None:
         """Drop all values."""
         with self._lock:
-            self._kept, self.bytes = OrderedDict(), 0
+            self._kept = OrderedDict()
+            self.bytes = 0
 
     def items(self) -> list[tuple[Key, Value]]:
         """Return all keys and values, the last used at the end, without counting a use."""

@@ -175,7 +175,8 @@ def _unreadable_proposals(database: Database) -> list[int]:
 
 def find_clock_problems(database: Database) -> list[Problem]:
     """Return a problem if the clock and the last write are too far apart for both to be right."""
-    now, last = database.clock(), _last_write(database)
+    now = database.clock()
+    last = _last_write(database)
     if last > now + DAY_MICROSECONDS:
         what = f"the last write is dated {from_micros(last):%Y-%m-%d}, later than the clock"
         repair = "set the clock right, or restore a backup from before (`hades restore`)"
@@ -190,7 +191,8 @@ def _accept_clock(database: Database) -> None:
     if jump(now, _last_write(database)):
         database.run(
             "INSERT INTO changes SELECT max(number) + 1, ?, ?, 'repair', NULL, NULL FROM changes",
-            *(now, database.actor_id("hades")),
+            now,
+            database.actor_id("hades"),
         )
         database.look_again()
 

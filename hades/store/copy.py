@@ -135,7 +135,8 @@ def _rows(database: Database, there: dict[str, int]) -> Iterator[tuple[str, list
 
     Rows come in the order of their keys.
     """
-    done, archive = 0, Archive(database)
+    done = 0
+    archive = Archive(database)
     for table in _TABLES:
         columns = ", ".join(f'"{name}"' for name in TABLES[table].columns)
         key = ", ".join(f'"{name}"' for name in TABLES[table].key)

@@ -212,7 +212,8 @@ class Database(ABC):
 
     def once(self, sql: str, *values: Any) -> Any:
         """Return the first row, cached within a transaction, where nobody else can change it."""
-        kept, key = self._local.kept, (sql, values)
+        kept = self._local.kept
+        key = (sql, values)
         if kept is None:
             return self.row(sql, *values)
         if kept.get(key) is None:
@@ -241,11 +242,13 @@ class Database(ABC):
             yield
             return
         self._begin(writing=False)
-        self._local.reading, self._local.kept = True, {}
+        self._local.reading = True
+        self._local.kept = {}
         try:
             yield
         finally:
-            self._local.reading, self._local.kept = False, None
+            self._local.reading = False
+            self._local.kept = None
             if self.in_transaction:
                 self._end("ROLLBACK")
 
@@ -263,7 +266,8 @@ class Database(ABC):
             self.run("SAVEPOINT part")
         else:
             self._begin(writing=True)
-            self._local.afterwards, self._local.kept = [], {}
+            self._local.afterwards = []
+            self._local.kept = {}
         try:
             yield
             self._end("RELEASE SAVEPOINT part" if nested else "COMMIT")
@@ -280,7 +284,8 @@ class Database(ABC):
             if not nested:
                 self._local.kept = None
         if not nested:
-            calls, self._local.afterwards = self._local.afterwards, []
+            calls = self._local.afterwards
+            self._local.afterwards = []
             for call in calls:
                 call()
 
@@ -305,8 +310,12 @@ class Database(ABC):
                 if write.logged:
                     self.run(
                         "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?)",
-                        *(write.change, write.at, self.actor_id(actor)),
-                        *(action, write.space, write.subject),
+                        write.change,
+                        write.at,
+                        self.actor_id(actor),
+                        action,
+                        write.space,
+                        write.subject,
                     )
                     if self._local.kept is not None:
                         self._local.kept[_LAST_CHANGE, ()] = write.change, write.at

@@ -276,7 +276,8 @@ class Loader:
     def _inverse(self, row: dict[str, Any]) -> None:
         self._database.run(
             "INSERT INTO inverses VALUES (?, ?) ON CONFLICT DO NOTHING",
-            *(row["relation"], row["inverse"]),
+            row["relation"],
+            row["inverse"],
         )
 
     def _meta(self, row: dict[str, Any]) -> None:
@@ -286,7 +287,8 @@ class Loader:
         an address is skipped: an imported file must not decide where texts are sent.
         """
         self._check_fields("meta", row)
-        key, value = row["key"], row["value"]
+        key = row["key"]
+        value = row["value"]
         if key.startswith("history:"):
             _, space, rest = key.split(":", 2)
             key = f"history:{self._spaces[int(space)]}:{rest}"

@@ -171,7 +171,8 @@ class Entities(StorePart):
         known = self._database.moment(as_of)[1] if as_of.known else FOREVER
         rows = self._database.rows(
             f"SELECT m.entity, m.target FROM merges m WHERE m.space = ?1 AND {believed('m', '?2')}",
-            *(space, known),
+            space,
+            known,
         )
         into = dict(rows)
         return {entity: _root(into, entity) for entity in into}
@@ -224,7 +225,9 @@ class Entities(StorePart):
             "SELECT n.name FROM names n JOIN entities e ON e.id = n.entity "
             "WHERE e.space = ?1 AND lower(n.name) LIKE ?2 AND n.retired_at IS NULL "
             "ORDER BY n.id DESC LIMIT ?3",
-            *(space, f"%{part}%", limit),
+            space,
+            f"%{part}%",
+            limit,
         )
 
     def first_known(self, node: int, entities: Sequence[int], as_of: AsOf) -> datetime | None:
@@ -265,7 +268,8 @@ class Entities(StorePart):
         counts = dict(
             self._database.rows(
                 f"SELECT m.entity, count(DISTINCT m.chunk) {_PRESENT} GROUP BY m.entity",
-                *(sorted(groups), *moment),
+                sorted(groups),
+                *moment,
             )
         )
         for entity, group in groups.items():
@@ -343,7 +347,9 @@ class Entities(StorePart):
             done = self._database.run(
                 "UPDATE merges SET retired_at = ?, change = ? "
                 "WHERE entity = ? AND retired_at IS NULL",
-                *(write.at, write.change, own),
+                write.at,
+                write.change,
+                own,
             )
             if not done:
                 raise NotFound(f"{name!r} was not merged into another, so it cannot be split.")
@@ -353,7 +359,10 @@ class Entities(StorePart):
         self._database.run(
             "UPDATE names SET retired_at = ?, change = ? "
             "WHERE entity = ? AND key = ? AND retired_at IS NULL",
-            *(write.at, write.change, entity, key),
+            write.at,
+            write.change,
+            entity,
+            key,
         )
         write.subject = self.ensure(write, space, name, "concept")
 

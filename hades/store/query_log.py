@@ -135,6 +135,13 @@ def _query(row: tuple[str, int, str | None, str, str, float]) -> LoggedQuery:
             for words, score, steps in shown["paths"]
         ]
         return LoggedQuery(
-            *(recall, from_micros(at), asker or "", question, tuple(shown["passages"])),
-            *(tuple(paths), tuple(shown["facts"]), shown["conveyance"], ms),
+            recall,
+            from_micros(at),
+            asker or "",
+            question,
+            tuple(shown["passages"]),
+            tuple(paths),
+            tuple(shown["facts"]),
+            shown["conveyance"],
+            ms,
         )

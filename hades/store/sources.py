@@ -66,7 +66,8 @@ class Sources:
         root: str | None = self._database.value(
             "SELECT o.root FROM sources o JOIN topics t ON t.id = o.topic "
             "WHERE t.space = ? AND t.name = ?",
-            *(space, topic),
+            space,
+            topic,
         )
         return root
 
@@ -108,6 +109,7 @@ class Sources:
                 self._database.run(
                     "UPDATE states SET digest = ? WHERE topic = ? AND version = ?",
                     digest_of(new, state.version, state.content.encode()),
-                    *(topic_id, state.version),
+                    topic_id,
+                    state.version,
                 )
         write.subject = topic_id << 3 | NodeKind.TOPIC

@@ -107,7 +107,8 @@ def turn_records(path: Path) -> Sessions:
     def gather(record: Record) -> None:
         conversation = text_field(record, "conversation") or path.stem
         session = text_field(record, "session") or ""
-        speaker, text = text_field(record, "speaker"), text_field(record, "text")
+        speaker = text_field(record, "speaker")
+        text = text_field(record, "text")
         if speaker is None or text is None:
             raise InvalidInput("A turn needs a speaker and a text.")
         clean_name(speaker, "speaker")
@@ -131,7 +132,8 @@ def _without_inserted(text: str) -> str:
     """Remove the text between an inserted tag and its closing tag from a message."""
     marks = list(_INSERTED.finditer(text))
     last = {mark[2]: mark.start() for mark in marks if mark[1]}
-    kept, at = [], 0
+    kept = []
+    at = 0
     for mark in marks:
         if not mark[1] and at <= mark.start() < last.get(mark[2], 0):
             kept.append(text[at : mark.start()])
@@ -208,7 +210,8 @@ def _chatgpt_turn(message: dict[str, Any]) -> ChatTurn | None:
     ):
         return None
     text = _spoken_text(content.get("parts"))
-    when, turn_id = message.get("create_time"), message.get("id")
+    when = message.get("create_time")
+    turn_id = message.get("id")
     return make_turn(author["role"], text, when, turn_id) if text else None
 
 

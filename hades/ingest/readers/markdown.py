@@ -180,7 +180,8 @@ def blocks_of(
     # A heading without text, as `# Guide` directly before `## Install`, joins the first passage of
     # that section.
     for number in range(len(blocks) - 2, -1, -1):
-        block, below = blocks[number], blocks[number + 1]
+        block = blocks[number]
+        below = blocks[number + 1]
         if parts[number].level and below.heading.startswith(block.heading + BETWEEN_HEADINGS):
             blocks[number] = block._replace(heading=below.heading)
     return tuple(blocks)
@@ -197,11 +198,13 @@ def parts_of(content: str, start: int = 0, breaks: Container[int] = ()) -> Itera
             held = replace(held, end=last)
             if _closes(line, fence):
                 yield held
-                fence, held = "", None
+                fence = ""
+                held = None
         elif opening := _FENCE.match(line):
             if held:
                 yield held
-            fence, held = opening[1], MarkdownPart(first, last, is_code=True)
+            fence = opening[1]
+            held = MarkdownPart(first, last, is_code=True)
         elif atx := _ATX.match(line):
             if held:
                 yield held
@@ -348,7 +351,8 @@ class MarkdownWriter:
 
         It becomes a heading of level 1 if text follows, but does not introduce a name.
         """
-        self._place, self._has_places = name, True
+        self._place = name
+        self._has_places = True
 
     def heading(self, level: int, text: str) -> None:
         """Write a heading; a level above 6 becomes 6."""
@@ -387,7 +391,8 @@ class MarkdownWriter:
         if not text:
             return
         if self._place:
-            place, self._place = self._place, ""
+            place = self._place
+            self._place = ""
             self._add("heading", f"# {one_line(place)}")
         gap = "\n" if kind == self._last_kind and kind in ("item", "row") else "\n\n"
         self._length += len(gap) + len(text)

@@ -171,7 +171,8 @@ def whole_version(state: State, space: str, start: int) -> CallToolResult:
     content = state.content[start : start + PAGE_CHARACTERS_AT_MOST]
     while _size(content) > ANSWER_CHARACTERS_AT_MOST * 3 // 4:  # escapes make JSON longer
         content = content[: len(content) // 2]
-    end, characters = start + len(content), len(state.content)
+    end = start + len(content)
+    characters = len(state.content)
     text = joined(state_lines(state, content))
     if end < characters:
         text += f"\n… {end:,} of {characters:,} characters: pass start={end} for the rest."

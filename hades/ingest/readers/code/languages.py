@@ -62,30 +62,45 @@ class CodeLanguage:
 
 _SCRIPT_INDEX = ("index",)
 JAVASCRIPT = CodeLanguage(
-    *("javascript", "script", ".js .mjs .cjs .jsx", "script jsx javascript"),
+    "javascript",
+    "script",
+    ".js .mjs .cjs .jsx",
+    "script jsx javascript",
     index_stems=_SCRIPT_INDEX,
 )
 LANGUAGES = (
     CodeLanguage(
-        *("python", "python", ".py .pyi .pyw", "python"),
+        "python",
+        "python",
+        ".py .pyi .pyw",
+        "python",
         tagged=True,
         selves=("self", "cls"),
         index_stems=("__init__",),
     ),
     JAVASCRIPT,
     CodeLanguage(
-        *("typescript", "script", ".ts .mts .cts", "script typescript"),
+        "typescript",
+        "script",
+        ".ts .mts .cts",
+        "script typescript",
         factory="language_typescript",
         index_stems=_SCRIPT_INDEX,
     ),
     CodeLanguage(
-        *("typescript", "script", ".tsx", "script typescript jsx"),
+        "typescript",
+        "script",
+        ".tsx",
+        "script typescript jsx",
         factory="language_tsx",
         index_stems=_SCRIPT_INDEX,
     ),
     CodeLanguage("go", "go", ".go", "go"),
     CodeLanguage(
-        *("rust", "rust", ".rs", "rust"),
+        "rust",
+        "rust",
+        ".rs",
+        "rust",
         tagged=True,
         joint="::",
         selves=("self", "Self"),
@@ -95,7 +110,7 @@ LANGUAGES = (
     CodeLanguage("c", "c", ".c", "c", joint="::"),
     # A header is parsed as C++, which includes most of C.
     CodeLanguage(
-        *("cpp", "c", ".h .cc .cpp .cxx .hh .hpp .hxx", "c cpp"), joint="::", implicit_self=True
+        "cpp", "c", ".h .cc .cpp .cxx .hh .hpp .hxx", "c cpp", joint="::", implicit_self=True
     ),
 )
 SUFFIXES = {suffix: language for language in LANGUAGES for suffix in language.suffixes.split()}
