@@ -117,7 +117,7 @@ class Activity(StorePart):
 
     def _next_plan(self, space: int, now: int) -> int:
         """Return when the next planned state begins."""
-        begins: int | None = self._database.value(
+        begins = self._database.number(
             "SELECT min(s.valid_from) FROM topics t JOIN states s ON s.topic = t.id "
             "WHERE t.space = ? AND t.planned = 1 AND s.valid_from > ?",
             space,

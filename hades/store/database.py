@@ -206,6 +206,16 @@ class Database(ABC):
         row = self.row(sql, *values, **named)
         return None if row is None else row[0]
 
+    def number(self, sql: str, *values: Any, **named: Any) -> int | None:
+        """Return `value` of a query for a whole number."""
+        found: int | None = self.value(sql, *values, **named)
+        return found
+
+    def text(self, sql: str, *values: Any, **named: Any) -> str | None:
+        """Return `value` of a query for a text."""
+        found: str | None = self.value(sql, *values, **named)
+        return found
+
     def column(self, sql: str, *values: Any, **named: Any) -> list[Any]:
         """Return the first value of every row."""
         return [row[0] for row in self.rows(sql, *values, **named)]
@@ -392,8 +402,7 @@ class Database(ABC):
 
     def meta(self, key: str) -> str | None:
         """Return a named fact about the memory, or None."""
-        found: str | None = self.value("SELECT value FROM meta WHERE key = ?", key)
-        return found
+        return self.text("SELECT value FROM meta WHERE key = ?", key)
 
     def set_meta(self, key: str, value: str) -> None:
         """Store a fact about the memory. Call it inside a write."""

@@ -69,14 +69,13 @@ class Edges:
 
     def actor(self, space: int, edge: int) -> str | None:
         """Return the actor who wrote the current belief about an edge, or None."""
-        found: str | None = self._database.value(
+        return self._database.text(
             "SELECT a.name FROM edges e JOIN changes c ON c.number = e.change "
             "JOIN actors a ON a.id = c.actor "
             "WHERE e.id = ? AND +e.space = ? AND e.retired_at IS NULL",
             edge,
             space,
         )
-        return found
 
     def revisions(self, edge: int, action: str, actor: str) -> tuple[int, int]:
         """Return how often an action of an actor revised an edge, and when last (0: never)."""
@@ -157,8 +156,7 @@ class Edges:
 
     def relation(self, name: str) -> int | None:
         """Return the number of a relation, or None if no edge ever had it."""
-        found: int | None = self._database.value("SELECT id FROM relations WHERE name = ?", name)
-        return found
+        return self._database.number("SELECT id FROM relations WHERE name = ?", name)
 
     def relations(self) -> dict[int, str]:
         """Return the names of all relations, by number."""
@@ -239,7 +237,7 @@ class Edges:
     def set_embedded(self, encoder: str) -> None:
         """Record up to which row all edges have vectors. Call it inside a transaction."""
         mark = self._embedded(encoder)
-        up_to: int | None = self._database.value(
+        up_to = self._database.number(
             "SELECT coalesce((SELECT e.row - 1 FROM edges e JOIN relations r ON r.id = e.relation "
             f"WHERE {_LACKING} ORDER BY e.row LIMIT 1), (SELECT max(row) FROM edges))",
             encoder=encoder,

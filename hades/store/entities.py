@@ -387,8 +387,7 @@ class Entities(StorePart):
     def _find(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
         known = FOREVER if as_of.known is None else to_micros(as_of.known)
         keys = exact_key(name), name_key(name)
-        entity: int | None = self._database.value(_FIND, space, *keys, known)
-        return entity
+        return self._database.number(_FIND, space, *keys, known)
 
     def _topic(self, space: int, name: str) -> Any:
         """Return the id of a topic and the entity it is about, or None."""

@@ -97,14 +97,13 @@ class Hierarchies(StorePart):
 
     def hierarchy_of(self, space: int, cluster: int, as_of: AsOf) -> int | None:
         """Return the hierarchy of a cluster known at a moment; None if the space has none such."""
-        number: int | None = self._database.value(
+        return self._database.number(
             "SELECT h.id FROM clusters c JOIN hierarchies h ON h.id = c.hierarchy "
             "WHERE c.id = ? AND h.space = ? AND h.recorded_at <= ?",
             cluster,
             space,
             self._known(as_of),
         )
-        return number
 
     def clusters(self, hierarchy: int, as_of: AsOf) -> list[Cluster]:
         """Return the clusters of a hierarchy with their sizes at a moment, by number."""

@@ -311,7 +311,7 @@ class Mentions:
     def topic_node(self, space: int, topic: str) -> int:
         """Return the node of a topic. Make the topic, without a state, if there is none."""
         sql = "SELECT id FROM topics WHERE space = ? AND name = ?"
-        known: int | None = self._database.value(sql, space, topic)
+        known = self._database.number(sql, space, topic)
         topic_id = known or self._database.insert("topics", space=space, name=topic)
         return topic_id << 3 | NodeKind.TOPIC
 

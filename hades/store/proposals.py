@@ -84,14 +84,13 @@ class Proposals(StorePart):
 
     def waiting(self, space: int, kind: str, fields: Mapping[str, Any]) -> int | None:
         """Return the number of a waiting proposal with the same kind and fields, or None."""
-        found: int | None = self._database.value(
+        return self._database.number(
             "SELECT id FROM proposals WHERE space = ? AND status = 'waiting' AND kind = ? "
             "AND fields = ? LIMIT 1",
             space,
             kind,
             _text(fields),
         )
-        return found
 
     def agreeing(self, space: int, kind: str, fields: Mapping[str, Any]) -> list[Proposal]:
         """Return the waiting proposals of the same change, oldest first; evidence may differ."""

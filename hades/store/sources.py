@@ -63,13 +63,12 @@ class Sources:
 
     def root_of(self, space: int, topic: str) -> str | None:
         """Return the root of a topic, or None if it was not ingested."""
-        root: str | None = self._database.value(
+        return self._database.text(
             "SELECT o.root FROM sources o JOIN topics t ON t.id = o.topic "
             "WHERE t.space = ? AND t.name = ?",
             space,
             topic,
         )
-        return root
 
     def commits(self, topics: Sequence[int], as_of: AsOf) -> list[CommitRow]:
         """Return the commits of topics (given as nodes) up to a moment, newest first."""

@@ -270,10 +270,9 @@ class States:
         return tuple(f"{name}@{version}" for name, version in rows)
 
     def _find(self, space: int, topic: str) -> int | None:
-        found: int | None = self._database.value(
+        return self._database.number(
             "SELECT id FROM topics WHERE space = ? AND name = ?", space, topic
         )
-        return found
 
     def _missing(self, space: int, topic: str) -> NotFound:
         name = self._database.value("SELECT name FROM spaces WHERE id = ?", space)

@@ -197,14 +197,13 @@ class Topics(States):
 
     def kind(self, space: int, topic: str) -> str | None:
         """Return the kind of a topic (note, document, code …), or None without such a topic."""
-        found: str | None = self._database.value(
+        return self._database.text(
             "SELECT kind FROM topics WHERE space = ? AND name = ?", space, topic
         )
-        return found
 
     def author(self, space: int, topic: str, version: int) -> str | None:
         """Return the actor who wrote a version of a topic, or None if unknown."""
-        found: str | None = self._database.value(
+        return self._database.text(
             "SELECT a.name FROM topics t JOIN states s ON s.topic = t.id "
             "JOIN changes c ON c.number = s.change JOIN actors a ON a.id = c.actor "
             "WHERE t.space = ? AND t.name = ? AND s.version = ?",
@@ -212,7 +211,6 @@ class Topics(States):
             topic,
             version,
         )
-        return found
 
     def exists(self, space: int, topic: str) -> bool:
         """Return whether there is such a topic, even one that is forgotten or has no state yet."""
@@ -343,13 +341,12 @@ class Topics(States):
     def _put_before(self, row: StateRow) -> int | None:
         """Count a new state that begins before the latest one. Return when the next one begins."""
         self._database.run("UPDATE topics SET versions = ? WHERE id = ?", row.version, row.topic)
-        following: int | None = self._database.value(
+        return self._database.number(
             "SELECT min(valid_from) FROM states "
             "WHERE topic = ? AND valid_from > ? AND retired_at IS NULL",
             row.topic,
             row.valid_from,
         )
-        return following
 
 
 def _check(topic: str, draft: Draft, latest: StateRow | None, versions: int) -> None:
