@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from hades.domain.rules import CONTENT_BYTES_AT_MOST
 from hades.errors import Conflict, Corrupt, HadesError, InvalidInput, Unavailable
 from hades.store.byte_cache import ByteCache
+from hades.store.catalogue import TABLES
 from hades.store.database import Database
 from hades.store.delta import WHOLE, WHOLE_EVERY, digest_of, pack
 from hades.store.objects import Objects, open_objects
@@ -141,6 +142,12 @@ class Archive:
             name = self._database.value("SELECT object FROM archived WHERE state = ?", record["id"])
             if name is not None:
                 record["body"] = self.content(name, record["version"])
+
+    def filled(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return a row of `states` with its body, which may be in the archive."""
+        record = dict(zip(TABLES["states"].columns, row, strict=True))
+        self.fill(record)
+        return tuple(record.values())
 
     def _read(self, name: str) -> dict[int, bytes]:
         try:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, AsOf, Clock, from_micros, to_micros
 from hades.errors import Corrupt, Denied, InvalidInput, Unavailable
-from hades.store.catalogue import TABLES
+from hades.store.catalogue import TABLES, quoted
 from hades.store.records import EMBEDDED, Problem, Write
 
 Made = TypeVar("Made")
@@ -80,8 +80,7 @@ def holds(row: str, valid: str) -> str:
 @lru_cache(maxsize=256)
 def inserting(table: str, columns: tuple[str, ...]) -> str:
     """Return the statement that inserts a row with values for these columns."""
-    names = ", ".join(f'"{name}"' for name in columns)
-    return f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})"
+    return f"INSERT INTO {table} ({quoted(columns)}) VALUES ({', '.join('?' * len(columns))})"
 
 
 class Glob(str):

@@ -30,7 +30,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from hades.breaker import breaker_of
 from hades.domain.times import Clock
 from hades.errors import HadesError, Unavailable
-from hades.store.catalogue import TABLES
+from hades.store.catalogue import TABLES, quoted
 from hades.store.database import Database, Local, inserting
 from hades.store.drafts import leftovers
 from hades.store.owed import LEFTOVERS, LOG, REWRITE
@@ -277,12 +277,12 @@ class PostgresDatabase(Database):
 
     def load(self, table: str, rows: list[tuple[Any, ...]]) -> None:
         """Insert many whole rows by COPY."""
-        names = ", ".join(f'"{name}"' for name in TABLES[table].columns)
+        into = f"{table} ({quoted(TABLES[table].columns)})"
 
         def run(connection: Connection[Any]) -> None:
             with (
                 connection.cursor() as cursor,
-                cursor.copy(f"COPY {table} ({names}) FROM STDIN".encode()) as copy,
+                cursor.copy(f"COPY {into} FROM STDIN".encode()) as copy,
             ):
                 for row in rows:
                     copy.write_row(row)
