@@ -28,13 +28,13 @@ from hades.ingest.document import (
     unpack_document,
     unpack_introductions,
 )
+from hades.ingest.folder_lock import folder_lock
 from hades.ingest.history import batches
 from hades.ingest.introduce import Found, Introducer
 from hades.ingest.name_dictionary import NameDictionary, rows_of_words
 from hades.ingest.readers.markdown import name_of, read_markdown
 from hades.ingest.readers.text import stem_of
 from hades.ingest.spread import Spread
-from hades.ingest.turn import turn
 from hades.language.names import fact_words, spoken
 from hades.language.sentences import note_sentences, with_heading
 from hades.models.encoder import Encoder, count_tokens
@@ -133,7 +133,7 @@ class Phases:
         """
         space = self._space if for_question else None
         waits = None if for_question else self._report
-        with turn(usable(self._store.index_folder), "embedding", waits) as is_ours:
+        with folder_lock(usable(self._store.index_folder), "embedding", waits) as is_ours:
             total = self._store.chunks.unembedded_count(encoder.model, space)
             if not is_ours and total > EMBEDDED_MEANWHILE:
                 return 0

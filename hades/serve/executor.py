@@ -19,7 +19,7 @@ from hades.domain.answer import Answer, Recall
 from hades.domain.times import Clock, system_clock
 from hades.domain.topics import Space
 from hades.errors import HadesError, Refused, Unavailable
-from hades.ingest.turn import turn
+from hades.ingest.folder_lock import folder_lock
 from hades.memory import Memory, View
 from hades.opening import open as open_memory
 from hades.operations.proposals import list_refused
@@ -266,7 +266,7 @@ class Executor:
 
         # The index folder itself is locked by the embedding that this work may do.
         folder = usable(usable(writing._store.index_folder) / "upkeep")
-        with writing._patient(WORK_WAITS_S), turn(folder, "upkeep", report):
+        with writing._patient(WORK_WAITS_S), folder_lock(folder, "upkeep", report):
             errors = list[HadesError]()
             for space in writing.spaces():
                 try:
