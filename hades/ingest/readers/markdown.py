@@ -16,7 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from hades.ingest.document import Block, Document, IntroducedName, Link, Origin, Unreadable
 from hades.ingest.readers.front_matter import front_matter
-from hades.ingest.readers.site_markup import without_site_markup
+from hades.ingest.readers.site_markup import FENCE, closes_fence, without_site_markup
 from hades.ingest.readers.text import (
     FOLDER_FILES,
     LINE_CHARACTERS_AT_MOST,
@@ -48,7 +48,6 @@ REFERS_TO = "refers_to"
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$", re.DOTALL)
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-_FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
 _NOT_A_PARAGRAPH = re.compile(r"[ \t]*(?:[-*+>|]|\d{1,9}[.)])(?:[ \t]|$)| {4}|\t|[>|]")
 _RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
 
@@ -193,44 +192,34 @@ def parts_of(content: str, start: int = 0, breaks: Container[int] = ()) -> Itera
     held: MarkdownPart | None = None
     for first, last in line_spans(content, start):
         line = content[first:last]
-        if fence:
-            assert held is not None
+        if held and fence:
             held = replace(held, end=last)
-            if _closes(line, fence):
+            if closes_fence(line, fence):
                 yield held
                 fence = ""
                 held = None
-        elif opening := _FENCE.match(line):
-            if held:
-                yield held
-            fence = opening[1]
-            held = MarkdownPart(first, last, is_code=True)
-        elif atx := _ATX.match(line):
-            if held:
-                yield held
-            held = None
-            yield MarkdownPart(first, last, len(atx[1]), _heading_text(atx[2] or ""))
-        elif held and (underline := _SETEXT.match(line)) and _may_be_heading(content, held):
+            continue
+        opening = FENCE.match(line)
+        atx = _ATX.match(line)
+        if held and (underline := _SETEXT.match(line)) and _may_be_heading(content, held):
             text = _heading_text(content[held.start : held.end])
             yield MarkdownPart(held.start, last, 1 if underline[1][0] == "=" else 2, text)
             held = None
-        elif not line.strip() or _RULE.match(line):
-            if held:
-                yield held
-            held = None
-        elif held and first not in breaks:
+            continue
+        is_gap = not line.strip() or _RULE.match(line)
+        if held and not (opening or atx or is_gap or first in breaks):
             held = replace(held, end=last)
-        else:
-            if held:
-                yield held
-            held = MarkdownPart(first, last)
+            continue
+        if held:
+            yield held
+        held = None
+        if atx:
+            yield MarkdownPart(first, last, len(atx[1]), _heading_text(atx[2] or ""))
+        elif not is_gap:
+            fence = opening[1] if opening else ""
+            held = MarkdownPart(first, last, is_code=bool(opening))
     if held:
         yield held
-
-
-def _closes(line: str, fence: str) -> bool:
-    mark = line.strip()
-    return len(mark) >= len(fence) and not mark.strip(fence[0])
 
 
 def _may_be_heading(content: str, held: MarkdownPart) -> bool:
