@@ -29,7 +29,15 @@ from hades.store.records import Progress
 
 COLUMNS = {
     "everyday": (
-        *("hit1", "r5", "stale", "answered", "denied", "doubted", "old_first", "hybrid", "words"),
+        "hit1",
+        "r5",
+        "stale",
+        "answered",
+        "denied",
+        "doubted",
+        "old_first",
+        "hybrid",
+        "words",
     ),
     "facts": ("answered", "first", "words"),
     "sessions": ("any@5", "all@5"),

@@ -68,7 +68,10 @@ class NoteFile:
             return False
         mine = self.content, self.tags, self.confidence, self.importance, self.metadata
         return mine == (
-            *(_trimmed(state.content), state.tags, state.confidence, state.importance),
+            _trimmed(state.content),
+            state.tags,
+            state.confidence,
+            state.importance,
             _kept(state),
         )
 

@@ -95,8 +95,10 @@ class CoOccurrence:
                 if pair not in seen:
                     seen.add(pair)
                     yield (
-                        *(int(names[pair[0]]), int(names[pair[1]])),
-                        *(int(shared[at]), round(float(strength[at]), 6)),
+                        int(names[pair[0]]),
+                        int(names[pair[1]]),
+                        int(shared[at]),
+                        round(float(strength[at]), 6),
                     )
 
 

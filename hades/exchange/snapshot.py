@@ -178,13 +178,13 @@ class GraphSnapshot:
             places = word_places(chunk.text) if number in of_chunk else []
             for mention in of_chunk.get(number, ()):
                 target = Node("entity", self._entity_names[mention.entity])
-                ends = NodeKind.CHUNK.node(number), NodeKind.ENTITY.node(mention.entity)
+                entity = NodeKind.ENTITY.node(mention.entity)
                 yield derived_edge(
                     times,
                     source,
                     MENTIONS,
                     target,
-                    sim=cosine(vectors, *ends),
+                    sim=cosine(vectors, NodeKind.CHUNK.node(number), entity),
                     count=len(mention.places) // 4,
                     positions=starts_at(places, mention.places),
                 )
@@ -196,14 +196,13 @@ class GraphSnapshot:
                 {NodeKind.ENTITY.node(end) for row in batch for end in row[:2]}
             )
             for entity, other, count, strength in batch:
-                nodes = NodeKind.ENTITY.node(entity), NodeKind.ENTITY.node(other)
                 source, target = (Node("entity", self._entity_names[e]) for e in (entity, other))
                 yield derived_edge(
                     (moment, None, moment),
                     source,
                     RELATED_TO,
                     target,
-                    sim=cosine(vectors, *nodes),
+                    sim=cosine(vectors, NodeKind.ENTITY.node(entity), NodeKind.ENTITY.node(other)),
                     weight=strength,
                     count=count,
                 )

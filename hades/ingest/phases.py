@@ -285,8 +285,9 @@ class Phases:
                         continue  # purged meanwhile, or another process was first
                     stated = unpack_introductions(pending.outline)
                     with self._store.write(self._actor, "link", self._space) as write:
-                        state = chunks[number], texts[number], found[number]
-                        introducer.introduce(write, stated, *state)
+                        introducer.introduce(
+                            write, stated, chunks[number], texts[number], found[number]
+                        )
                         kept = pending.outline if stated.links and chunks[number] else None
                         self._store.chunks.advance(pending.state, Phase.EMBEDDINGS, kept)
             done += len(batch)

@@ -19,7 +19,8 @@ class ByteCache(Generic[Key, Value]):
     def __init__(self, bound: int) -> None:
         self.bound = bound
         self.bytes = 0
-        self.hits = self.misses = 0
+        self.hits = 0
+        self.misses = 0
         self._lock = threading.Lock()
         self._kept: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
 
@@ -62,5 +63,4 @@ class ByteCache(Generic[Key, Value]):
 
     def tier(self, name: str) -> Tier:
         """Return its size and its hits and misses."""
-        held = (len(self._kept), self.bytes, self.bound)
-        return Tier(name, "memory", *held, self.hits, self.misses)
+        return Tier(name, "memory", len(self._kept), self.bytes, self.bound, self.hits, self.misses)

@@ -345,8 +345,13 @@ class DerivedEdges:
         for number, source, relation, target, weight, evidence, components, chunk, *times in rows:
             if relation == "coref" and described[source] == described[target]:
                 continue  # both ends are shown as one entity
-            names = described[target].name, described[source].name
-            span = _stating(texts.get(chunk, ""), relation, evidence or "", *names)
+            start, end = _stating(
+                texts.get(chunk, ""),
+                relation,
+                evidence or "",
+                target=described[target].name,
+                source=described[source].name,
+            )
             parts = json.loads(components) if components else {}
             aged = weights.aged(relation, weight, parts, (valid - times[0]) / DAY_MICROSECONDS)
             edge = _edge(
@@ -356,7 +361,7 @@ class DerivedEdges:
                 weight=aged.value,
                 evidence=evidence or "",
                 components=aged.components,
-                provenance=Provenance(labels.get(chunk, f"(chunk {chunk})"), *span),
+                provenance=Provenance(labels.get(chunk, f"(chunk {chunk})"), start, end),
             )
             edges.append((chunk, edge))
         return edges

@@ -90,8 +90,9 @@ class Entities(StorePart):
         """Return names of entities and topics that begin like a name and are about as long."""
         key = name_key(name)[:START_CHARACTERS]
         start = name[:START_CHARACTERS]
-        ranges = (key, key + _LAST_CHARACTER, start, start + _LAST_CHARACTER)
-        return self._database.column(_ALIKE, space, *ranges, len(name))
+        return self._database.column(
+            _ALIKE, space, key, key + _LAST_CHARACTER, start, start + _LAST_CHARACTER, len(name)
+        )
 
     def ensure(self, write: Write, space: int, name: str, kind: str) -> int:
         """Return the node of a name. Make an entity if there is none."""
@@ -386,8 +387,7 @@ class Entities(StorePart):
 
     def _find(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
         known = FOREVER if as_of.known is None else to_micros(as_of.known)
-        keys = exact_key(name), name_key(name)
-        return self._database.number(_FIND, space, *keys, known)
+        return self._database.number(_FIND, space, exact_key(name), name_key(name), known)
 
     def _topic(self, space: int, name: str) -> Any:
         """Return the id of a topic and the entity it is about, or None."""

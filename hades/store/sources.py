@@ -80,8 +80,9 @@ class Sources:
             metadata = json.loads(text)
             said = [metadata.get(name) for name in ("commit", "author", "message")]
             if all(isinstance(value, str) for value in said):  # a note may have these keys, too
-                times = from_micros(when), from_micros(recorded)
-                found.append(CommitRow(topic, version, *times, *said))
+                found.append(
+                    CommitRow(topic, version, from_micros(when), from_micros(recorded), *said)
+                )
         return found
 
     def put(

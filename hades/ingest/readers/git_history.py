@@ -206,11 +206,23 @@ def _log_command(since: str | None) -> tuple[str, ...]:
     # path, so names with line breaks are safe. The options override the user's configuration.
     return (
         *_LOG,
-        *("log", "--reverse", "--first-parent", "--diff-merges=first-parent", "-M"),
-        *("--raw", "-z", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color"),
-        *("--no-relative", "--encoding=UTF-8", "--format=tformat:%H%x00%ct%x00%an%x00%B"),
+        "log",
+        "--reverse",
+        "--first-parent",
+        "--diff-merges=first-parent",
+        "-M",
+        "--raw",
+        "-z",
+        "--no-abbrev",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--no-relative",
+        "--encoding=UTF-8",
+        "--format=tformat:%H%x00%ct%x00%an%x00%B",
         f"{since}..HEAD" if since else "HEAD",
-        *("--", *_HIDDEN),
+        "--",
+        *_HIDDEN,
     )
 
 

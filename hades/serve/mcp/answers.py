@@ -40,8 +40,15 @@ CUT = "\n… The answer is too long and was cut here: ask for less."
 
 TOPIC = ("name", "version", "valid_from", "tags")
 VERSION = (
-    *("id", "version", "content", "valid_from", "valid_to", "recorded_at"),
-    *("tags", "confidence", "forgotten"),
+    "id",
+    "version",
+    "content",
+    "valid_from",
+    "valid_to",
+    "recorded_at",
+    "tags",
+    "confidence",
+    "forgotten",
 )
 FACT = ("id", "source", "relation", "target", "valid_from", "valid_to", "evidence")
 
