@@ -355,7 +355,7 @@ STRANGE_RECORDS = [
 def test_strange_records_are_refused(memory: hades.Memory, tmp_path: Path) -> None:
     space = '{"table": "spaces", "id": 1, "name": "default", "created_at": "2024-01-01T00:00:00Z"}'
     for record in STRANGE_RECORDS:
-        (tmp_path / "x.jsonl").write_text(f'{{"hades": 1}}\n{space}\n{record}\n')
+        (tmp_path / "x.jsonl").write_text(f'{{"hades": 2}}\n{space}\n{record}\n{{"end": 2}}\n')
         with pytest.raises(hades.InvalidInput):
             memory.import_(tmp_path / "x.jsonl")
     assert [one.name for one in memory.spaces()] == ["default"]

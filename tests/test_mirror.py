@@ -20,7 +20,7 @@ from hades.domain.mirror import MirrorSummary
 from hades.exchange import markdown
 from hades.exchange.markdown import NotePaths, note_text, read_note, safe_path
 from hades.exchange.mirror import STATE_FILE
-from hades.ingest.turn import turn
+from hades.ingest.folder_lock import folder_lock
 from hades.operations import mirroring
 
 
@@ -576,7 +576,7 @@ def test_links_among_the_files_moved_aside_are_not_followed(
 def test_two_runs_take_turns(memory: hades.Memory, folder: Path) -> None:
     memory.remember("a", "One.")
     folder.mkdir()
-    with turn(folder, "mirroring", None):
+    with folder_lock(folder, "mirroring", None):
         with pytest.raises(hades.Unavailable, match="Another process"):
             memory.mirror(folder)
 

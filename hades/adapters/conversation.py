@@ -44,7 +44,9 @@ class Conversation:
         erase: bool = False,
         user: str | None = None,
     ) -> None:
-        self.memory, self._spoken, self._erase = memory, spoken, erase
+        self.memory = memory
+        self._spoken = spoken
+        self._erase = erase
         self._user = None if user is None else clean_name(user, "user")
         self._name = topic_name(ROOT, id)
 
@@ -76,7 +78,9 @@ class Conversation:
             state, messages = next(self._newest(), (None, []))
             if state is None:
                 return None
-            memory, topic, others = writable(self.memory), state.topic, messages[:-1]
+            memory = writable(self.memory)
+            topic = state.topic
+            others = messages[:-1]
             try:
                 with memory.batch():
                     if self._erase or not others:
@@ -114,7 +118,8 @@ class Conversation:
 
     def _next_names(self, count: int) -> list[str]:
         """Return names that sort after all names of the conversation, whatever the clock says."""
-        moment, step = from_micros(system_clock()), timedelta(microseconds=1)
+        moment = from_micros(system_clock())
+        step = timedelta(microseconds=1)
         before = f"{self._name}/{_stamp(moment - step)}"
         later = self.memory.topics(f"{self._name}/*", after=before)
         first = max([moment, *(at + step for topic in later if (at := _moment(topic.name)))])

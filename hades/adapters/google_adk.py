@@ -40,7 +40,9 @@ class HadesMemoryService(BaseMemoryService):
     """
 
     def __init__(self, memory: View, *, k: int = 10, distil: bool = False) -> None:
-        self.memory, self.k, self.distil = memory, k, distil
+        self.memory = memory
+        self.k = k
+        self.distil = distil
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Add the events of a session that are new."""

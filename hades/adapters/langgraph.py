@@ -40,7 +40,9 @@ class HadesStore(base.BaseStore):
     def __init__(
         self, memory: View, *, fields: Iterable[str] = ("$",), erase: bool = False
     ) -> None:
-        self.memory, self._fields, self._erase = memory, tuple(fields), erase
+        self.memory = memory
+        self._fields = tuple(fields)
+        self._erase = erase
 
     def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Run operations: first all that read, then all that write, the last one of a key."""

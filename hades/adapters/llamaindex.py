@@ -31,7 +31,9 @@ class HadesNodeRetriever(BaseRetriever):
 
     def __init__(self, memory: View, k: int = 4, **scope: Any) -> None:
         super().__init__()
-        self.memory, self.k, self.scope = memory, k, scope
+        self.memory = memory
+        self.k = k
+        self.scope = scope
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [

@@ -41,7 +41,8 @@ def distil(memory: View, messages: Iterable[Message], user: str) -> Distillation
 
 def parts_of(messages: Sequence[Mapping[str, Any]]) -> Iterator[list[Message]]:
     """Split messages into lists small enough for the metadata of one topic."""
-    part, size = list[Message](), 0
+    part = list[Message]()
+    size = 0
     for message in messages:
         try:
             written = json.dumps(message, ensure_ascii=False, allow_nan=False)
@@ -55,7 +56,8 @@ def parts_of(messages: Sequence[Mapping[str, Any]]) -> Iterator[list[Message]]:
             )
         if part and size + added > TOPIC_BYTES_AT_MOST:
             yield part
-            part, size = [], 0
+            part = []
+            size = 0
         part.append(json.loads(written))
         size += added
     if part:

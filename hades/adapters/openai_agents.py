@@ -32,7 +32,8 @@ class HadesSession:
         erase: bool = False,
         user: str | None = None,
     ) -> None:
-        self.session_id, self.session_settings = session_id, session_settings
+        self.session_id = session_id
+        self.session_settings = session_settings
         self._conversation = Conversation(memory, session_id, _spoken, erase=erase, user=user)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:

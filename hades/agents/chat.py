@@ -52,7 +52,9 @@ class Chat:
         from hades.agents.checkpointer import HadesCheckpointer
 
         clean_name(thread, "thread")
-        self._memory, self._model, self._thread = memory, model, thread
+        self._memory = memory
+        self._model = model
+        self._thread = thread
         building = StateGraph(ChatState)
         building.add_node("reply", self._reply)
         building.add_edge(START, "reply")
@@ -99,7 +101,8 @@ class Chat:
         text = asked["content"].strip()
         result: AgentAnswer | MemoryDecision
         if is_talk(text):
-            result, said = MemoryDecision((), applied=False), HINT
+            result = MemoryDecision((), applied=False)
+            said = HINT
         elif start := _REMEMBER.match(text):
             agent = MemoryAgent(self._memory, model=self._model)
             told = [{"role": "user", "content": text[start.end() :]}]

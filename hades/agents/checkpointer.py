@@ -98,7 +98,8 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         self, memory: Memory, *, space: str = SPACE, serde: SerializerProtocol | None = None
     ) -> None:
         super().__init__(serde=serde or PlainSerializer())
-        self._root, self._space = memory, space
+        self._root = memory
+        self._space = space
         self._inside: Memory | None = None
 
     def setup(self) -> None:
@@ -119,7 +120,8 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return the checkpoint that a config names, or the latest of its thread and namespace."""
-        thread, namespace = _thread(config), _namespace(config) or ""
+        thread = _thread(config)
+        namespace = _namespace(config) or ""
         wanted = get_checkpoint_id(config)
         if wanted is None:
             ids = self._ids(thread, namespace)
@@ -163,7 +165,8 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Store a checkpoint whole; `new_versions` is not needed for that."""
-        thread, namespace = _thread(config), _namespace(config) or ""
+        thread = _thread(config)
+        namespace = _namespace(config) or ""
         parent = get_checkpoint_id(config)
         data = checkpoint, get_checkpoint_metadata(config, metadata), parent
         self._write(_topic("c", thread, namespace, checkpoint["id"]), data)
@@ -308,7 +311,8 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         topics: list_[str] = []
         for saved in checkpoints:
             of = _thread(saved.config), _namespace(saved.config) or "", _id(saved)
-            own, writes = _topic("c", *of), _topic("w", *of, "") + "*"
+            own = _topic("c", *of)
+            writes = _topic("w", *of, "") + "*"
             for pattern in (own, writes, f"p/{own}/*", f"p/{writes}"):
                 topics += self._names(pattern)
         return topics

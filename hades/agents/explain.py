@@ -13,7 +13,8 @@ from hades.errors import NotFound
 from hades.memory import View
 
 TOPICS_EXPLAINED = 3
-EDGES_READ, EDGES_SHOWN = 100, 10
+EDGES_READ = 100
+EDGES_SHOWN = 10
 VERSIONS_SHOWN = 3
 TEXT_CHARACTERS = 300
 

@@ -63,8 +63,10 @@ class MemoryAgent:
             raise Unavailable(
                 "A memory agent needs the memory itself, not a server: use `remember` there."
             )
-        self.memory, self._sorter = memory, Sorter(memory)
-        self._model, self._checkpointer = model, checkpointer
+        self.memory = memory
+        self._sorter = Sorter(memory)
+        self._model = model
+        self._checkpointer = checkpointer
         nodes: dict[str, Callable[[MemoryState], dict[str, Any]]] = {
             "decide": self._decide,
             "review": self._review,

@@ -16,7 +16,8 @@ from hades.context.pack import pack
 from hades.domain.answer import Passage, Recall
 from hades.recall.plan import TOKENS_A_PASSAGE
 
-LATENCY_MS_AT_LEAST, READS_AT_LEAST = 50, 20
+LATENCY_MS_AT_LEAST = 50
+READS_AT_LEAST = 20
 """A pass with less time or fewer reads finds too little to be worth it."""
 DEPTH = 12
 """The passages that a later pass ranks. With 12 and the sum of scores, recall@5 of musique_train,

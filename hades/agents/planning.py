@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from hades.memory import View
 
-TOKENS, TOKENS_AT_LEAST = 6_000, 50
+TOKENS = 6_000
+TOKENS_AT_LEAST = 50
 
 
 class PlanState(TypedDict, total=False):
@@ -68,7 +69,9 @@ class PlanningAgent(QuestionAgent[PlanAnswer]):
         from langgraph.graph import END, START, StateGraph
 
         clean_number(budget, "budget", least=TOKENS_AT_LEAST * STEPS_AT_MOST)
-        self.view, self._model, self._budget = view, model, budget
+        self.view = view
+        self._model = model
+        self._budget = budget
         self._decider = Decider(model)
         nodes: dict[str, Callable[[PlanState], dict[str, Any]]] = {
             "plan": self._make_steps,
@@ -127,7 +130,8 @@ class PlanningAgent(QuestionAgent[PlanAnswer]):
         again = "" if state["retried"] or status != "nothing found" else simpler(step.question)
         if again:
             retry = FollowUp(again, f"nothing was found for “{step.question}”")
-            waiting, done = [retry, *waiting], state["done"]
+            waiting = [retry, *waiting]
+            done = state["done"]
         else:
             finished = PlannedStep(
                 question=step.question,

@@ -75,8 +75,12 @@ class QueryAgent(QuestionAgent[AgentAnswer]):
         from langgraph.graph import END, START, StateGraph
 
         clean_number(budget, "budget", least=50)
-        self.view, self._model, self._decider = view, model, Decider(model)
-        self._plan, self._budget, self._scope = dict(plan or {}), budget, dict(scope or {})
+        self.view = view
+        self._model = model
+        self._decider = Decider(model)
+        self._plan = dict(plan or {})
+        self._budget = budget
+        self._scope = dict(scope or {})
         nodes: dict[str, Callable[[QueryState], dict[str, Any]]] = {
             "plan": self._make_plan,
             "recall": self._recall,

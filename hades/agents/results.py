@@ -48,9 +48,16 @@ class AgentEdge:
     @classmethod
     def of(cls, edge: Edge, *, active: bool) -> AgentEdge:
         """Return the form of document 003 of an edge."""
-        ends = edge.source.name, edge.relation, edge.target.name
-        times = edge.valid_from, edge.valid_to
-        return cls(*ends, active, *times, edge.superseded_by, edge.id)
+        return cls(
+            edge.source.name,
+            edge.relation,
+            edge.target.name,
+            active,
+            valid_from=edge.valid_from,
+            valid_until=edge.valid_to,
+            superseded_by=edge.superseded_by,
+            id=edge.id,
+        )
 
 
 @dataclass(frozen=True, slots=True)

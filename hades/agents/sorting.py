@@ -98,7 +98,8 @@ class Sorter:
 
     def _of_fact(self, fact: ProseFact, evidence: str) -> MemoryAction | None:
         """Return the action for a fact; None if it is known, or if it denies an unknown fact."""
-        store, space = self.memory._store, self.memory._space_id
+        store = self.memory._store
+        space = self.memory._space_id
         subject = fact.subject
         held = self._held(subject, fact.relation)
         is_topic = store.topics.kind(space, subject) is not None

@@ -120,7 +120,8 @@ def validated(question: str, answer: Answer) -> tuple[str, tuple[str, ...], str]
 
 def _source(answer: Answer, sentence: Sentence) -> str:
     """Return a sentence with the text it is taken from."""
-    passages, at = answer.recall.passages, sentence.citation - 1
+    passages = answer.recall.passages
+    at = sentence.citation - 1
     if sentence.kind == "passage" and 0 <= at < len(passages):
         return f"{sentence.text} {text_around(passages[at])}"
     return sentence.text

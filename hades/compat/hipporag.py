@@ -18,10 +18,13 @@ from hades.language.names import name_key
 if TYPE_CHECKING:
     from hades.memory import View
 
-TOKENS_PER_RESULT, TOKENS_AT_LEAST = 600, 5_000
+TOKENS_PER_RESULT = 600
+TOKENS_AT_LEAST = 5_000
 """Budget for whole passages and their headings, so that no result is cut."""
-WALK_FROM_NAMES, WALK_FROM_PRIOR = "walk from names", "walk from meaning and words"
-UNFINISHED_WALK, PRIOR = "walk, not finished in time", "meaning and words"
+WALK_FROM_NAMES = "walk from names"
+WALK_FROM_PRIOR = "walk from meaning and words"
+UNFINISHED_WALK = "walk, not finished in time"
+PRIOR = "meaning and words"
 SYNONYMS_AT_MOST = 20
 """The largest number of similar names that one name adds."""
 REACHED_AT_MOST = 500

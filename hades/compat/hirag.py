@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
+from hades.compat.source_class import Share, SourceConfig, validated
 from hades.context.text.layout import flat
 from hades.context.text.paths import cluster_summary, format_path_prompt
 from hades.domain.answer import Diagnostic, Path
@@ -35,15 +36,10 @@ from hades.recall.paths.path_text import PathWriter
 if TYPE_CHECKING:
     from hades.memory import View
 
-Share = Annotated[float, Field(ge=0, le=1)]
 Width = Annotated[int, Field(ge=1, le=64)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class PathConfig(_Part):
+class PathConfig(SourceConfig):
     """The search and scoring of paths (stage B)."""
 
     M: int = Field(default=6, ge=1, le=20, description="paths")
@@ -62,13 +58,13 @@ class PathConfig(_Part):
     )
 
 
-class DemotionConfig(_Part):
+class DemotionConfig(SourceConfig):
     """The penalty of a node's score for each of its edges."""
 
     deg_alpha: float = Field(default=0.005, ge=0, le=1_000)
 
 
-class HiRAGConfig(_Part):
+class HiRAGConfig(SourceConfig):
     """The configuration `hirag_pathrag` of source document 002."""
 
     topic_k: int = Field(default=8, ge=1, le=64, description="clusters of level 2 at most")
@@ -88,12 +84,7 @@ class HiRAGConfig(_Part):
                 raise InvalidInput(f"This is not YAML: {flat(str(error))[:200]}.") from error
         if isinstance(values, Mapping) and set(values) == {"hirag_pathrag"}:
             values = values["hirag_pathrag"]
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            problem = error.errors()[0]
-            name = ".".join(map(str, problem["loc"])) or "hirag_pathrag"
-            raise InvalidInput(f"The setting {name} cannot be used: {problem['msg']}.") from error
+        return validated(cls, values, "hirag_pathrag")
 
 
 class HiRAG:
@@ -185,7 +176,8 @@ class HiRAG:
 
     def bridge_cache(self) -> list[tuple[int, Path]]:
         """Return the stored bridges that hold, best first, each with the change that stored it."""
-        store, space = self.view._store, self.view._space_id
+        store = self.view._store
+        space = self.view._space_id
         self.view._bring_up_to_date(None)
         with self.view._engine.query_context(self.view._scope()) as query:
             writer = PathWriter(query)

@@ -27,18 +27,26 @@ class SourceConfig(BaseModel):
 Config = TypeVar("Config", bound=SourceConfig)
 
 
+def validated(kind: type[Config], values: object, whole: str = "config") -> Config:
+    """Return a configuration; raise InvalidInput that names the setting which cannot be used.
+
+    `whole` is the name of the configuration itself.
+    """
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        name = ".".join(map(str, problem["loc"])) or whole
+        raise InvalidInput(f"The setting {name} cannot be used: {problem['msg']}.") from error
+
+
 def read_config(kind: type[Config], given: Mapping[str, Any] | None) -> Config:
-    """Return a configuration; raise InvalidInput that names the setting which cannot be used."""
+    """Return a configuration; raise InvalidInput for a name or a value that cannot be used."""
     values = clean_mapping({} if given is None else given, "config")
     if unknown := sorted(map(str, values.keys() - kind.model_fields.keys())):
         known = ", ".join(kind.model_fields)
         raise InvalidInput(f"There is no setting {unknown[0]!r}: use {known}.")
-    try:
-        return kind.model_validate(dict(values))
-    except ValidationError as error:
-        problem = error.errors()[0]
-        name = ".".join(map(str, problem["loc"]))
-        raise InvalidInput(f"The setting {name} cannot be used: {problem['msg']}.") from error
+    return validated(kind, dict(values))
 
 
 class SourceClass:

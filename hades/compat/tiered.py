@@ -34,7 +34,8 @@ RECENT_AT_MOST = 10
 """The last questions of a context that are looked at."""
 PREFETCHED = 5
 """The topics that the last question of a context brings into a cache."""
-ENTITY, PATH = "entity", "path"
+ENTITY = "entity"
+PATH = "path"
 JSON = "json"
 """The key of a state's metadata that has the digest of a content which is JSON. Later states have
 the metadata, too, but another content."""
@@ -174,7 +175,8 @@ class TieredMemoryManager(SourceClass):
 
     def _fetched(self, key: str) -> tuple[Any, float]:
         """Return a value of the memory and its importance; raise NotFound if there is none."""
-        kind, rest = _kind(key), key.partition(":")[2]
+        kind = _kind(key)
+        rest = key.partition(":")[2]
         if kind == ENTITY:
             return plain(self.view.entity(rest)), DEFAULT_IMPORTANCE
         if kind == PATH:

@@ -10,9 +10,15 @@ from html import escape
 
 from hades.evals.ladder import COLUMNS, Ladder, shown
 
-PANEL_WIDTH, PANEL_HEIGHT, PANELS_A_ROW = 210, 170, 4
-MARGIN, TOP, LEGEND_ITEM_WIDTH = 16, 64, 150
-BAR_GAP, BARS_TOP, BARS_HEIGHT = 6, 42, 104
+PANEL_WIDTH = 210
+PANEL_HEIGHT = 170
+PANELS_A_ROW = 4
+MARGIN = 16
+TOP = 64
+LEGEND_ITEM_WIDTH = 150
+BAR_GAP = 6
+BARS_TOP = 42
+BARS_HEIGHT = 104
 COLOURS = ("#9aa5b1", "#4e79a7", "#59a14f", "#f28e2b", "#b07aa1")
 """One for each rung; readable on white and on a dark page, also for colour-blind readers."""
 _FONT = 'font-family="system-ui, sans-serif"'

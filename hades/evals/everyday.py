@@ -29,7 +29,15 @@ from hades.store.records import Progress
 
 COLUMNS = {
     "everyday": (
-        *("hit1", "r5", "stale", "answered", "denied", "doubted", "old_first", "hybrid", "words"),
+        "hit1",
+        "r5",
+        "stale",
+        "answered",
+        "denied",
+        "doubted",
+        "old_first",
+        "hybrid",
+        "words",
     ),
     "facts": ("answered", "first", "words"),
     "sessions": ("any@5", "all@5"),
@@ -71,7 +79,8 @@ def measure_everyday(
 
 
 def _outcome(question: EvalQuestion, answer: Answer, view: View, kind: str) -> Outcome:
-    gold, unknown = question.gold, question.type == NOTHING_KNOWN
+    gold = question.gold
+    unknown = question.type == NOTHING_KNOWN
     many = kind != "facts" and question.type in MANY
     read = said(answer, WORDS_READ_OF_MANY if many else WORDS_READ)
     values: dict[str, float] = {

@@ -152,7 +152,9 @@ def ranking(hits: Iterable[Hit], id_of: IdOf) -> tuple[str, ...]:
 
 
 def _ask(system: str, opened: OpenSet, question: EvalQuestion) -> QuestionResult:
-    view, text, gold = opened.view(question), question.text, question.gold
+    view = opened.view(question)
+    text = question.text
+    gold = question.gold
     # Rank enough chunks for RANKS different passages, by the mean number of chunks per passage.
     limit = RANKS * max(1, math.ceil(opened.index.chunks / opened.passages))
     hits, ms = metrics.timed(lambda: view.rank(text, limit, system=system))

@@ -132,7 +132,8 @@ def open_cached(
             f"The folder {folder} cannot be made ({error.strerror}): set HADES_CACHE."
         ) from error
     with open_memory(folder / "set.hades", actor="evals", encoder=encoder) as memory:
-        memory._store.uses.counts, memory._store.query_log.kept = False, 0
+        memory._store.uses.counts = False
+        memory._store.query_log.kept = 0
         yield memory, _ready(memory, eval_set, folder, triples, on_progress)
 
 
@@ -161,7 +162,8 @@ def _ready(
     memory: Memory, eval_set: EvalSet, folder: Path, triples: bool, told: Progress | None
 ) -> Index:
     """Ingest the corpus unless that is done; return the cost of all runs together."""
-    mark, spent = folder / "index.json", folder / "seconds.txt"
+    mark = folder / "index.json"
+    spent = folder / "seconds.txt"
     if mark.is_file():
         return Index(**json.loads(mark.read_text()))
     start = time.perf_counter() - (float(spent.read_text()) if spent.is_file() else 0.0)

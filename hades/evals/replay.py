@@ -63,7 +63,8 @@ def read_events(path: Path) -> list[SetEvent]:
             raise InvalidInput(f"{where} is a {op} without {missing!r}.")
         said = {name: str(row.get(name) or "") for name in _TEXTS}
         since, until = (row.get(name) or None for name in ("valid_from", "valid_to"))
-        at, tags = moment(where, row, "at"), texts(row.get("tags"))
+        at = moment(where, row, "at")
+        tags = texts(row.get("tags"))
         events.append(SetEvent(at, op, tags=tags, valid_from=since, valid_to=until, **said))
     return events
 
@@ -76,13 +77,15 @@ def replay(
     on_progress: Progress | None = None,
 ) -> Iterator[tuple[EvalQuestion, View]]:
     """Yield the questions by time, each with a temporary memory of only the events up to then."""
-    waiting, clock = deque(events), SimpleNamespace(now=0)
+    waiting = deque(events)
+    clock = SimpleNamespace(now=0)
     questions = sorted(questions, key=lambda one: one.asked_at)
     with (
         tempfile.TemporaryDirectory() as folder,
         open_memory(Path(folder, "set.hades"), encoder=encoder, clock=lambda: clock.now) as memory,
     ):
-        memory._store.uses.counts, memory._store.query_log.kept = False, 0
+        memory._store.uses.counts = False
+        memory._store.query_log.kept = 0
         for number, question in enumerate(questions, start=1):
             while waiting and waiting[0].at <= question.asked_at:
                 clock.now = max(clock.now + 1, waiting[0].at)
@@ -98,15 +101,20 @@ def replay(
 
 def write_event(memory: Memory, event: SetEvent) -> None:
     """Write an event of a set into a memory, at the time of its clock."""
-    about, relation, since = event.topic, event.relation, event.valid_from
-    content, to = event.content or None, event.target or None
+    about = event.topic
+    relation = event.relation
+    since = event.valid_from
+    content = event.content or None
+    to = event.target or None
     if event.op == "remember":
         memory.remember(about, event.content, tags=event.tags, valid_from=since)
     elif event.op == "forget":
         memory.forget(about)
     elif event.op == "relate":
         memory.relate(
-            *(about, relation, event.target),
+            about,
+            relation,
+            event.target,
             valid_from=since,
             valid_to=event.valid_to,
             create=True,

@@ -23,7 +23,9 @@ from hades.errors import InvalidInput
 from hades.language.english.moments import parse_time
 from hades.store.records import Progress
 
-CORPUS, QUESTIONS, TRIPLES = "corpus.jsonl", "questions.jsonl", "triples.jsonl"
+CORPUS = "corpus.jsonl"
+QUESTIONS = "questions.jsonl"
+TRIPLES = "triples.jsonl"
 FILES = {
     "turns": "turns.jsonl",
     "corpus": CORPUS,
@@ -197,7 +199,8 @@ def texts(value: object) -> tuple[str, ...]:
 
 
 def _question(where: str, row: Mapping[str, Any], kind: str) -> EvalQuestion:
-    text, gold = row.get("question"), row.get("gold", [] if kind == "facts" else None)
+    text = row.get("question")
+    gold = row.get("gold", [] if kind == "facts" else None)
     if not isinstance(text, str) or not text.strip() or not isinstance(gold, list):
         raise InvalidInput(f"{where} needs a question and a list of gold ids.")
     about = row.get("conversation")

@@ -43,7 +43,8 @@ PRIOR_START = 1.2
 """The start weight of the prior for models that are shrunk towards the order of meaning and words;
 all other start weights are 0."""
 PLAIN_SIGNS = (1, 1, -1)
-_NEWTON_STEPS, _SMALL = 100, 1e-6
+_NEWTON_STEPS = 100
+_SMALL = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,8 @@ def _fit(
     share = share / max(1e-12, float(share.sum()))
     aim = np.append(start, -4.0)
     strength = np.append(np.full(len(start), shrinkage), 0.0)
-    free, weights = np.ones(len(aim), bool), aim.copy()
+    free = np.ones(len(aim), bool)
+    weights = aim.copy()
     while True:
         weights[free] = _newton(x[:, free], y, share, strength[free], aim[free], weights[free])
         wrong = [at for at, sign in enumerate(signs) if free[at] and weights[at] * sign < 0]
@@ -198,7 +200,8 @@ def _newton(
         bent = float((strength * (at - aim) ** 2).sum()) / 2
         return float((share * (np.logaddexp(0, scores) - y * scores)).sum()) + bent
 
-    at, best = start.copy(), loss(start)
+    at = start.copy()
+    best = loss(start)
     for _ in range(_NEWTON_STEPS):
         chance = 1 / (1 + np.exp(-np.clip(x @ at, -30, 30)))
         slope = x.T @ (share * (chance - y)) + strength * (at - aim)
@@ -208,5 +211,6 @@ def _newton(
             step = step / 2
         if np.abs(step).max() <= _SMALL:
             break
-        at, best = at - step, lower
+        at = at - step
+        best = lower
     return at

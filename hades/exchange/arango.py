@@ -203,7 +203,8 @@ def _chunk(node: ExportedNode, keys: _Keys) -> dict[str, Any]:
 
 
 def _cluster(cluster: Cluster, graph: GraphSnapshot) -> dict[str, Any]:
-    hierarchy, centroid = graph.clusters.hierarchy, graph.clusters.centroids.get(cluster.id)
+    hierarchy = graph.clusters.hierarchy
+    centroid = graph.clusters.centroids.get(cluster.id)
     return {
         "_key": cluster.id,
         "level": cluster.level,

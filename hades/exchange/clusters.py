@@ -37,7 +37,9 @@ class Clusters:
     """The hierarchy of a space at one moment; empty if the space was not organised."""
 
     def __init__(self, store: Store, space: int, as_of: AsOf) -> None:
-        self._store, self._space, self._as_of = store, space, as_of
+        self._store = store
+        self._space = space
+        self._as_of = as_of
 
     @cached_property
     def hierarchy(self) -> Hierarchy | None:

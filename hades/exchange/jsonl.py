@@ -13,8 +13,6 @@ from typing import Any, TextIO
 from hades.errors import InvalidInput
 
 FORMAT = 2
-WITHOUT_END = 1
-"""The previous format, without an end line, which is still read."""
 
 
 def write(records: Iterable[dict[str, Any]], file: TextIO) -> None:
@@ -32,10 +30,10 @@ class Reader:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.line = 0
-        self._format: Any = None
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        count, end = 0, None
+        count = 0
+        end = None
         try:
             with self._path.open(encoding="utf-8") as file:
                 for line in file:
@@ -54,7 +52,7 @@ class Reader:
             raise InvalidInput(f"{self._path} is not UTF-8 after line {self.line}.") from error
         if self.line == 0:
             raise InvalidInput(f"{self._path} is empty.")
-        if self._format == FORMAT and end != count:
+        if end != count:
             raise InvalidInput(
                 f"{self._path} is incomplete: it has {count:,} records, but its end line says "
                 f"{end}. Export it again; nothing was imported."
@@ -67,9 +65,7 @@ class Reader:
             raise InvalidInput(f"{self.where()} is not JSON: {error}.") from error
         if not isinstance(record, dict):
             raise InvalidInput(f"{self.where()} is not a JSON object.")
-        if self.line == 1:
-            self._format = record.get("hades")
-        if self._format not in (FORMAT, WITHOUT_END):
+        if self.line == 1 and record.get("hades") != FORMAT:
             raise InvalidInput(
                 f"{self._path} is not an export of HADES that this version can read."
             )

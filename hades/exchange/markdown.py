@@ -28,7 +28,8 @@ from hades.ingest.readers.front_matter import FRONT_MATTER_CHARACTERS_AT_MOST, f
 from hades.store.drafts import draft_of
 
 NOTE_BYTES_AT_MOST = 16 * 2**20
-PATH_BYTES_AT_MOST, PART_BYTES_AT_MOST = 200, 100
+PATH_BYTES_AT_MOST = 200
+PART_BYTES_AT_MOST = 100
 """The longest path below the folder, and the longest name in it. Windows allows 260 characters."""
 SHORTENED_BYTES = 60
 OWN_KEYS = frozenset({"topic", "version", "kind", "tags", "valid_from", "recorded_at"})
@@ -67,7 +68,10 @@ class NoteFile:
             return False
         mine = self.content, self.tags, self.confidence, self.importance, self.metadata
         return mine == (
-            *(_trimmed(state.content), state.tags, state.confidence, state.importance),
+            _trimmed(state.content),
+            state.tags,
+            state.confidence,
+            state.importance,
             _kept(state),
         )
 

@@ -60,7 +60,8 @@ class CoOccurrence:
     """Counts in how many chunks two entities are mentioned together."""
 
     def __init__(self) -> None:
-        self._chunks, self._entities = array("q"), array("q")
+        self._chunks = array("q")
+        self._entities = array("q")
 
     def add(self, mentions: Sequence[CountedMention]) -> None:
         """Count the mentions of whole chunks."""
@@ -94,8 +95,10 @@ class CoOccurrence:
                 if pair not in seen:
                     seen.add(pair)
                     yield (
-                        *(int(names[pair[0]]), int(names[pair[1]])),
-                        *(int(shared[at]), round(float(strength[at]), 6)),
+                        int(names[pair[0]]),
+                        int(names[pair[1]]),
+                        int(shared[at]),
+                        round(float(strength[at]), 6),
                     )
 
 

@@ -28,7 +28,15 @@ _STATE_FIELDS = ("tags", "confidence", "importance", "valid_from")
 _OF_A_TEXT = ("text", *(column.name for column in fields(State)))
 _EDGE_FIELDS = ("strength", "evidence", "valid_from", "valid_to")
 _OF_AN_EDGE = (
-    *("source", "target", "key", "type", "weight", "derived", "sim", "layer_bridge", "metadata"),
+    "source",
+    "target",
+    "key",
+    "type",
+    "weight",
+    "derived",
+    "sim",
+    "layer_bridge",
+    "metadata",
 )
 """Fields that are read by name; all others become metadata."""
 

@@ -32,7 +32,10 @@ from hades.store.graph_rows import SubjectRow
 from hades.store.records import EdgeFilter, TopicFilter
 from hades.store.store import Store
 
-MENTIONS, RELATED_TO, PART_OF, ABOUT = "mentions", "related_to", "part_of", "about"
+MENTIONS = "mentions"
+RELATED_TO = "related_to"
+PART_OF = "part_of"
+ABOUT = "about"
 PAPER = "paper"
 PAGE = 500
 """Rows that are read together."""
@@ -49,10 +52,13 @@ class GraphSnapshot:
     def __init__(
         self, store: Store, space: int, as_of: AsOf, encoder: str, *, embeddings: bool = False
     ) -> None:
-        self._store, self._space, self._as_of = store, space, as_of
-        self.embeddings, self.clusters = embeddings, Clusters(store, space, as_of)
+        self._store = store
+        self._space = space
+        self._as_of = as_of
+        self.embeddings = embeddings
+        self.clusters = Clusters(store, space, as_of)
         self._vectors = NodeVectors(
-            *(store, space, as_of, encoder, self.clusters), embeddings=embeddings
+            store, space, as_of, encoder, self.clusters, embeddings=embeddings
         )
         self.dimensions = self._vectors.dimensions
 
@@ -71,7 +77,9 @@ class GraphSnapshot:
                     node = Node("chunk", chunk.id)
                     vector = vectors.get(NodeKind.CHUNK.node(number))
                     yield ExportedNode(
-                        *(self.id_of(node), node, "chunk"),
+                        self.id_of(node),
+                        node,
+                        "chunk",
                         chunk=chunk,
                         embedding=vector,
                         place=self.clusters.placement(number),
@@ -161,7 +169,8 @@ class GraphSnapshot:
         for mention in counted:
             of_chunk.setdefault(mention.chunk, []).append(mention)
         for number, chunk in chunks:
-            times, source = times_of(states[chunk.topic]), Node("chunk", chunk.id)
+            times = times_of(states[chunk.topic])
+            source = Node("chunk", chunk.id)
             yield derived_edge(times, source, PART_OF, Node("topic", chunk.topic))
             if row := self.clusters.members.get(number):
                 target = Node("cluster", cluster_name(row.cluster))
@@ -169,10 +178,13 @@ class GraphSnapshot:
             places = word_places(chunk.text) if number in of_chunk else []
             for mention in of_chunk.get(number, ()):
                 target = Node("entity", self._entity_names[mention.entity])
-                ends = NodeKind.CHUNK.node(number), NodeKind.ENTITY.node(mention.entity)
+                entity = NodeKind.ENTITY.node(mention.entity)
                 yield derived_edge(
-                    *(times, source, MENTIONS, target),
-                    sim=cosine(vectors, *ends),
+                    times,
+                    source,
+                    MENTIONS,
+                    target,
+                    sim=cosine(vectors, NodeKind.CHUNK.node(number), entity),
                     count=len(mention.places) // 4,
                     positions=starts_at(places, mention.places),
                 )
@@ -184,11 +196,13 @@ class GraphSnapshot:
                 {NodeKind.ENTITY.node(end) for row in batch for end in row[:2]}
             )
             for entity, other, count, strength in batch:
-                nodes = NodeKind.ENTITY.node(entity), NodeKind.ENTITY.node(other)
                 source, target = (Node("entity", self._entity_names[e]) for e in (entity, other))
                 yield derived_edge(
-                    *((moment, None, moment), source, RELATED_TO, target),
-                    sim=cosine(vectors, *nodes),
+                    (moment, None, moment),
+                    source,
+                    RELATED_TO,
+                    target,
+                    sim=cosine(vectors, NodeKind.ENTITY.node(entity), NodeKind.ENTITY.node(other)),
                     weight=strength,
                     count=count,
                 )
@@ -263,11 +277,14 @@ class GraphSnapshot:
             yield from self._store.chunks.numbered(self._space, state.topic, state.version)
 
     def _topic_node(self, state: State) -> ExportedNode:
-        node, row = Node("topic", state.topic), self.topics[state.topic]
+        node = Node("topic", state.topic)
+        row = self.topics[state.topic]
         first = self._vectors.first_chunks.get(row.id)
         vectors = self._vectors.rounded([] if first is None else [NodeKind.CHUNK.node(first)])
         return ExportedNode(
-            *(self.id_of(node), node, row.kind),
+            self.id_of(node),
+            node,
+            row.kind,
             state=state,
             out_degree=self._degrees[node],
             embedding=next(iter(vectors.values()), None),
@@ -288,7 +305,9 @@ class GraphSnapshot:
                 node = Node("entity", entity.name)
                 kind = PAPER if entity.name in papers else entity.kind
                 yield ExportedNode(
-                    *(self.id_of(node), node, kind),
+                    self.id_of(node),
+                    node,
+                    kind,
                     entity=entity,
                     out_degree=self._degrees[node],
                     embedding=vectors.get(number),

@@ -31,8 +31,12 @@ class NodeVectors:
         *,
         embeddings: bool,
     ) -> None:
-        self._store, self._space, self._as_of = store, space, as_of
-        self._encoder, self._clusters, self._embeddings = encoder, clusters, embeddings
+        self._store = store
+        self._space = space
+        self._as_of = as_of
+        self._encoder = encoder
+        self._clusters = clusters
+        self._embeddings = embeddings
         self.dimensions = store.graph_rows.dimensions(encoder)
 
     @cached_property

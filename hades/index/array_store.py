@@ -94,7 +94,9 @@ class ArrayStore:
         self, revision: dict[str, Any], change: int, arrays: Mapping[str, Array | Sequence[Array]]
     ) -> dict[str, Array]:
         """Replace the file by these arrays, for a revision and a change. Return them mapped."""
-        body, places, end = [], {}, 0
+        body = []
+        places = {}
+        end = 0
         for name, given in arrays.items():
             # Parts are written one by one: joining them would hold the array in memory twice.
             parts = [given] if isinstance(given, np.ndarray) else list(given)

@@ -125,7 +125,9 @@ def next_time(times: Array, after: int) -> int:
 
 def _longer(array: Array, values: Array) -> Array:
     """Return an array with values appended, in the same buffer if that has room."""
-    first, end, room = len(array), len(array) + len(values), array.base
+    first = len(array)
+    end = len(array) + len(values)
+    room = array.base
     is_room = isinstance(room, np.ndarray) and room.flags.writeable and room.dtype == array.dtype
     if room is None or not is_room or len(room) < end:
         room = np.empty(int(end * ROOM_TO_GROW), array.dtype)

@@ -47,7 +47,8 @@ class Derived:
         try:
             if loaded is not None:
                 self._take(loaded[1])
-                self.generation, self.change = generation, loaded[0]
+                self.generation = generation
+                self.change = loaded[0]
         except UNREADABLE:
             self._forget("")
 
@@ -77,7 +78,8 @@ class Derived:
         tables = {**self.FED, **self.OWN}
         self._columns = {name: Columns(types) for name, types in tables.items()}
         self._parts: dict[str, Stored] = {**self._columns}
-        self.generation, self.change = generation, 0
+        self.generation = generation
+        self.change = 0
 
     def _take(self, arrays: Mapping[str, Array]) -> None:
         for name, part in self._parts.items():

@@ -33,9 +33,13 @@ from hades.index.graph_view import (
 from hades.index.longest import CAPITAL_SHARE, counting
 from hades.index.tables import TableChanges, Tables
 
-WEIGHT_TITLE, WEIGHT_NAME, WEIGHT_NEXT, WEIGHT_RELATION = 1.0, 0.3, 0.5, 0.3
+WEIGHT_TITLE = 1.0
+WEIGHT_NAME = 0.3
+WEIGHT_NEXT = 0.5
+WEIGHT_RELATION = 0.3
 """Measured on the development questions of five sets (docs/lab/recall.md)."""
-ROOM_TO_GROW, ROOM_AT_LEAST = 1.25, 1_000
+ROOM_TO_GROW = 1.25
+ROOM_AT_LEAST = 1_000
 REPAIRED_SHARE_AT_MOST = 0.1
 """If a larger share of the chunks must be read again, the graph is rebuilt."""
 COMPACTED_FROM_SHARE = 0.25
@@ -153,7 +157,8 @@ class _Patch:
         graph = self._graph
         before = _grown(graph.next, self._count, -1)
         moved = np.flatnonzero(before != following)
-        gone, come = moved[before[moved] >= 0], moved[following[moved] >= 0]
+        gone = moved[before[moved] >= 0]
+        come = moved[following[moved] >= 0]
         self._gone.append(_pair(gone, before[gone], graph.n))
         self._come.append((_pair(come, following[come], graph.n), np.full(len(come), WEIGHT_NEXT)))
 
@@ -165,8 +170,12 @@ class _Patch:
 
     def _replaced(self, gone: Ints, old: Any, come: Ints, new: Any) -> None:
         """Remove the pairs `gone` and add `come`, except for pairs whose weight stays the same."""
-        order, other = np.argsort(gone), np.argsort(come)
-        gone, old, come, new = gone[order], old[order], come[other], new[other]
+        order = np.argsort(gone)
+        other = np.argsort(come)
+        gone = gone[order]
+        old = old[order]
+        come = come[other]
+        new = new[other]
         at = np.searchsorted(come, gone)
         same = is_at(come, at, gone)
         same[same] = np.abs(old[same] - new[at[same]]) < 1e-6
@@ -177,7 +186,8 @@ class _Patch:
 
     def adjacency(self) -> Adjacency:
         """Return the arcs of the graph with all replacements."""
-        graph, n = self._graph, self._graph.n
+        graph = self._graph
+        n = self._graph.n
         gone = np.concatenate([np.zeros(0, np.int64), *self._gone])
         come = np.concatenate([np.zeros(0, np.int64), *(pairs for pairs, _ in self._come)])
         weight = np.concatenate([np.zeros(0), *(weights for _, weights in self._come)])
@@ -188,8 +198,11 @@ class _Patch:
         rows: dict[int, tuple[Any, Any]] = {}
         counts, targets, weights = graph.adjacency.of(touched)
         ends = np.cumsum(counts)
-        by_gone, by_come = np.argsort(gone, kind="stable"), np.argsort(come, kind="stable")
-        gone, come, weight = gone[by_gone], come[by_come], weight[by_come]
+        by_gone = np.argsort(gone, kind="stable")
+        by_come = np.argsort(come, kind="stable")
+        gone = gone[by_gone]
+        come = come[by_come]
+        weight = weight[by_come]
         for at, node in enumerate(touched.tolist()):
             own = slice(ends[at] - counts[at], ends[at])
             lost = gone[np.searchsorted(gone, node * n) : np.searchsorted(gone, (node + 1) * n)]
@@ -217,7 +230,8 @@ def _dirty(
     """Return a mask of the chunks to read again; the chunks `moved` appeared or disappeared."""
     dirty = np.zeros(len(moment.visible), np.bool_)
     dirty[changed.mentions[:, 0]] = True
-    old, size = graph.names, len(graph.names.exists)
+    old = graph.names
+    size = len(graph.names.exists)
     was_proper, proper = (n.capital_share(slice(size)) >= CAPITAL_SHARE for n in (old, names))
     other = np.zeros(len(names.exists), np.bool_)
     # A new name is mentioned only by changed chunks.
@@ -266,7 +280,8 @@ def _counted(tables: Tables, names: EntityNames, roots: Ints, rows: Ints) -> tup
     mentions = tables.mentions
     chunk = mentions["chunk"][rows].astype(np.int64)
     entity = mentions["entity"][rows].astype(np.int64)
-    introduces, counts = mentions["introduces"][rows], mentions["count"][rows]
+    introduces = mentions["introduces"][rows]
+    counts = mentions["count"][rows]
     place = tables.places[spread(mentions["first"][rows], counts)].astype(np.int64)
     at = np.repeat(np.arange(len(rows)), counts)
     said = at[counting(names, chunk[at], entity[at], place)]
@@ -314,7 +329,8 @@ def _states_otherwise(graph: GraphView, tables: Tables, moved: Ints, moment: Gra
     They may if a told edge began or ended between the two moments, or if a chunk in `moved` (those
     that appeared or disappeared) states an edge or belongs to a topic that has a stated arc.
     """
-    edges, order = tables["edges"], tables["order"]
+    edges = tables["edges"]
+    order = tables["order"]
     turns = np.concatenate([edges["valid_from"], edges["valid_to"]])
     turned = (turns > graph.moment.valid) & (turns <= moment.valid)
     linked = np.isin(tables["derived_edges"]["chunk"], moved)
@@ -329,7 +345,8 @@ def _stated(
 ) -> StatedArcs:  # fmt: skip
     """Return the arcs that are stated, and those of their topics to chunks and subjects."""
     first_entity, first_topic, n = where
-    edges, links = tables["edges"], tables["derived_edges"]
+    edges = tables["edges"]
+    links = tables["derived_edges"]
     held = np.flatnonzero(
         (edges["space"] == moment.space)
         & (edges["valid_from"] <= moment.valid)
@@ -419,7 +436,8 @@ def _in_order(tables: Tables, chunks: Ints, moment: GraphMoment) -> tuple[Ints, 
     known = np.flatnonzero(is_at(chunks, at, chunk))
     known = known[moment.visible[at[known]]]
     known = known[np.argsort(topic[known] << 24 | ordinal[known], kind="stable")]
-    left, right = known[:-1], known[1:]
+    left = known[:-1]
+    right = known[1:]
     joined = topic[left] == topic[right]
     previous[at[right[joined]]] = at[left[joined]]
     following[at[left[joined]]] = at[right[joined]]
@@ -428,7 +446,8 @@ def _in_order(tables: Tables, chunks: Ints, moment: GraphMoment) -> tuple[Ints, 
 
 
 def _last_topic(tables: Tables) -> int:
-    edges, links = tables["edges"], tables["derived_edges"]
+    edges = tables["edges"]
+    links = tables["derived_edges"]
     nodes = np.concatenate([table[end] for table in (edges, links) for end in ("source", "target")])
     return int(row_of(nodes[NodeKind.TOPIC.has(nodes)]).max(initial=0))
 

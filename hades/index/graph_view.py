@@ -21,10 +21,14 @@ from hades.graph.arrays import Flags, Floats, Ints
 from hades.index.array_store import Array
 from hades.index.columns import Columns
 
-HUB_SHARE, HUB_AT_LEAST = 0.05, 10
+HUB_SHARE = 0.05
+HUB_AT_LEAST = 10
 """A name in a larger share of the chunks, and in more than 10 of them, links nothing."""
 
-TITLE, SYMBOL, AUTHOR, TOLD = 1, 3, 5, 8
+TITLE = 1
+SYMBOL = 3
+AUTHOR = 5
+TOLD = 8
 """Origins of names as they are stored (see `hades.ingest.document.Origin`)."""
 COUNTS = 5
 

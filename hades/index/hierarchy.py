@@ -90,7 +90,8 @@ class HierarchyCache:
         if hierarchy is None or hierarchy.encoder != indexes.encoder:
             return None
         key = indexes.generation, space, AsOf(None, as_of.known)
-        kept, written = self._kept.get(key), hierarchies.changed_at(hierarchy.id)
+        kept = self._kept.get(key)
+        written = hierarchies.changed_at(hierarchy.id)
         if kept is None or (kept.arrays.hierarchy, kept.written) != (hierarchy, written):
             empty = np.zeros(0, np.int64)
             kept = _Kept(written, 0, self._clusters(hierarchy, indexes.vectors.dims), empty, empty)

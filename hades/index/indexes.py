@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -48,13 +48,17 @@ class Indexes(Derived):
 
     words: Words
 
-    NAME, FORMAT, FED, OWN = "arrays", 4, _TABLES, {"note_times": NOTE_TIMES}
+    NAME = "arrays"
+    FORMAT = 4
+    FED: ClassVar[TableTypes] = _TABLES
+    OWN: ClassVar[TableTypes] = {"note_times": NOTE_TIMES}
 
     def __init__(
         self, store: Store, encoder: str, dims: int, words: SpaceWords | None = None
     ) -> None:
         """Open the indexes of a memory. With `words`, index an excerpt, which is not saved."""
-        self.encoder, self._dims = encoder, dims
+        self.encoder = encoder
+        self._dims = dims
         self._space = 0
         self._numbers = self._row_of = np.zeros(0, np.int64)
         self._masks: dict[tuple[int, int, int], tuple[Flags, int]] = {}
@@ -80,7 +84,8 @@ class Indexes(Derived):
         """Return the current state; a later `catch_up` does not show in it."""
         taken = copy.copy(self)
         taken._columns = {name: columns.snapshot() for name, columns in self._columns.items()}
-        taken.vectors, taken.facts = self.vectors.snapshot(), self.facts.snapshot()
+        taken.vectors = self.vectors.snapshot()
+        taken.facts = self.facts.snapshot()
         taken._masks = {}
         return taken
 
@@ -204,7 +209,8 @@ class Indexes(Derived):
         return self._earlier[1]
 
     def _find_earlier(self, visible: Flags, valid: int, known: int) -> Flags:
-        rows, note = self._columns["presences"], self.chunks["note"]
+        rows = self._columns["presences"]
+        note = self.chunks["note"]
         earlier = np.zeros(len(note), np.bool_)
         alive = np.unique(self.chunks["topic"][visible & note])
         at = np.minimum(np.searchsorted(self.chunks["id"], rows["chunk"]), max(0, len(note) - 1))
@@ -223,7 +229,8 @@ class Indexes(Derived):
             np.concatenate([rows["valid_from"][used], rows["valid_to"][used]]), return_inverse=True
         )
         base = np.searchsorted(alive, topic[used]) * len(times)
-        starts, ends = base + rank[: len(used)], base + rank[len(used) :]
+        starts = base + rank[: len(used)]
+        ends = base + rank[len(used) :]
         reached = np.maximum.accumulate(ends)
         gap = np.concatenate([[True], starts[1:] > reached[:-1]])
         last = np.zeros(len(alive), np.int64)
@@ -246,8 +253,10 @@ class Indexes(Derived):
         )
         own = own[np.argsort(rows["valid_from"][own], kind="stable")]  # the last one wins
         at = order[np.searchsorted(ids, rows["chunk"][own])]
-        starts, ends = np.zeros(len(numbers), np.int64), np.zeros(len(numbers), np.int64)
-        starts[at], ends[at] = rows["valid_from"][own], rows["valid_to"][own]
+        starts = np.zeros(len(numbers), np.int64)
+        ends = np.zeros(len(numbers), np.int64)
+        starts[at] = rows["valid_from"][own]
+        ends[at] = rows["valid_to"][own]
         return starts, ends
 
     def begun(
@@ -279,7 +288,8 @@ class Indexes(Derived):
 
         A sentence without a time has the time of its note, unless the window is `ahead`.
         """
-        rows, ids = self._columns["note_times"], self.chunks["id"][numbers]
+        rows = self._columns["note_times"]
+        ids = self.chunks["id"][numbers]
         spoken = np.isin(ids, chunks_of(rows, EVENT, window))
         written = (starts >= window.since) & (starts < window.until)
         written &= ~np.isin(ids, chunks_of(rows, DATED))
@@ -356,7 +366,8 @@ class Indexes(Derived):
 
     def _forget(self, generation: str) -> None:
         super()._forget(generation)
-        self.vectors, self.facts = Vectors(self._dims), Vectors(self._dims)
+        self.vectors = Vectors(self._dims)
+        self.facts = Vectors(self._dims)
         self._parts |= {"vectors": self.vectors, "facts": self.facts}
 
     def _revision(self, generation: str) -> dict[str, Any]:

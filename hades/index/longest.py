@@ -44,7 +44,8 @@ def _longest_first(chunk: Ints, entity: Ints, place: Ints, titled: Flags) -> Int
     """Return the indices of the longest names, left to right, without names that they overlap."""
     if not len(chunk):
         return np.zeros(0, np.int64)
-    start, length = place >> 5, place >> 1 & 15
+    start = place >> 5
+    length = place >> 1 & 15
     # Sort by chunk and start, then longest first, titles first, then by entity.
     order = np.lexsort((entity, (15 - length) << 1 | ~titled, chunk << 32 | start))
     at = (chunk << 32 | start)[order]
@@ -66,13 +67,16 @@ def _greedy(start: Ints, end: Ints) -> Flags:
     # The first of a run of overlapping ranges is kept; the others are decided one by one.
     head_of = np.flatnonzero(alone)[np.cumsum(alone) - 1]
     late = np.flatnonzero(~alone)
-    previous, last = -1, 0
+    previous = -1
+    last = 0
     for at, head, begins, ends, head_ends in zip(
         late.tolist(), head_of[late].tolist(), start[late].tolist(), end[late].tolist(),
         end[head_of[late]].tolist(), strict=True,
     ):  # fmt: skip
         if head != previous:
-            previous, last = head, head_ends
+            previous = head
+            last = head_ends
         if begins >= last:
-            kept[at], last = True, ends
+            kept[at] = True
+            last = ends
     return kept

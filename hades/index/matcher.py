@@ -43,7 +43,8 @@ class Matcher:
 
     def match(self, texts: Sequence[str]) -> Iterator[Match]:
         """Yield every match in every text, overlapping ones too, in the order of their start."""
-        longest, name_of = self._longest.get, self._names.get
+        longest = self._longest.get
+        name_of = self._names.get
         for number, text in enumerate(texts):
             own = words(text)
             row = [word.casefold() for word in own]

@@ -57,7 +57,8 @@ def chunks_of(rows: Columns, kind: int, window: Window | None = None) -> Ints:
     """Return the ids of the chunks with a row of a kind, or with one that overlaps a window."""
     chosen: Flags = rows["kind"] == kind
     if window is not None:
-        since, until = rows["since"], rows["until"]
+        since = rows["since"]
+        until = rows["until"]
         shared = np.minimum(until, window.until) - np.maximum(since, window.since)
         exact = until - since <= EXACT_DAYS * DAY_MICROSECONDS
         # A window to come must cover a fifth of `in August`, one of the past all of it.

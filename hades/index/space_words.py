@@ -39,7 +39,8 @@ from hades.store.drafts import remove_path
 from hades.store.records import Progress
 from hades.store.store import Store
 
-MERGED_FROM, MERGED_FROM_SHARE = 64, 0.01
+MERGED_FROM = 64
+MERGED_FROM_SHARE = 0.01
 """Number of presences beside the index, or share of those in it, from which they are merged into
 the index. A merge takes longer than a question. Until then the average length of a passage lags."""
 OPEN_AT_MOST = 64
@@ -72,7 +73,9 @@ class SpaceWords:
     """The word indexes of a memory, one per space."""
 
     def __init__(self, store: Store, folder: Path) -> None:
-        self._store, self.folder, self._folder = store, folder, folder / "spaces"
+        self._store = store
+        self.folder = folder
+        self._folder = folder / "spaces"
         self._open: dict[int, _Open] = {}
         self._lock = threading.Lock()
         self._merging: threading.Thread | None = None
@@ -116,7 +119,8 @@ class SpaceWords:
     def _opened(self, space: int, generation: str, change: int, held: _Open | None) -> _Open:
         """Open the index on disk. Remove an unusable one and return an empty index instead."""
         revision = self._revision(space)
-        words, since = self._verified(space, revision, held), int(revision.get("change", 0))
+        words = self._verified(space, revision, held)
+        since = int(revision.get("change", 0))
         is_of_it = (
             revision.get("generation") == generation
             and since <= change
@@ -150,7 +154,8 @@ class SpaceWords:
 
         Each write makes a new folder, so a killed process leaves the old one intact.
         """
-        old, noted = held.revision, self._folder / f"{space}.json"
+        old = held.revision
+        noted = self._folder / f"{space}.json"
         folder = self._folder / f"{space}.{secrets.token_hex(6)}"
         if old:
             last = self._folder / old["folder"]
@@ -229,7 +234,8 @@ def words_on_disk(store: Store, space: int) -> tuple[Words, int]:
     folder = store.index_folder / "spaces"
     with suppress(*UNREADABLE):
         revision = read_json(folder / f"{space}.json")
-        own, change = folder / str(revision["folder"]), int(revision["change"])
+        own = folder / str(revision["folder"])
+        change = int(revision["change"])
         if revision["generation"] == store.changefeed.revision()[0] and own.is_dir():
             return _opened(own, change), change
     return Words(), 0

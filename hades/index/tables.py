@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -101,7 +102,10 @@ class ReadTerms(ChunkTerms):
 class Tables(Derived):
     """Tables of mentions, entities, edges, merges, subjects of topics and the order of chunks."""
 
-    NAME, FORMAT, FED, OWN = "links", 7, _TABLES, {"mentions": _MENTIONS}
+    NAME = "links"
+    FORMAT = 7
+    FED: ClassVar[TableTypes] = _TABLES
+    OWN: ClassVar[TableTypes] = {"mentions": _MENTIONS}
     terms: ChunkTerms
     """The stems of each chunk of the spaces asked about. A long text in one space does not delay a
     question in another."""
@@ -131,7 +135,8 @@ class Tables(Derived):
         Return None if nothing was written. `chunks` are the chunks of the whole memory.
         """
         generation, change = self.store.changefeed.revision()
-        changed, new = None, 0
+        changed = None
+        new = 0
         if (generation, change) != (self.generation, self.change):
             changed, new = self._catch_up(generation, change, chunks["id"], on_progress)
             self._has_terms.clear()
@@ -161,7 +166,8 @@ class Tables(Derived):
         changed = TableChanges(stated=stated, everything=is_other or counts["merges"] > 0)
         new = sum(counts.values()) - counts["subjects"]
         for count, mentions in self._catch_up_mentions(chunks, on_progress):
-            changed, new = changed.with_(mentions), new + count
+            changed = changed.with_(mentions)
+            new = new + count
         self._catch_up_fact_terms(counts["edges"])
         if self._drop_purged(chunks):
             changed = TableChanges(everything=True)
@@ -175,10 +181,12 @@ class Tables(Derived):
 
         `ids` are the known chunks; a mention in another chunk is skipped.
         """
-        after, new = (0, 0), 0
+        after = (0, 0)
+        new = 0
         while rows := self.store.changefeed.mentions(self.change, after, _BATCH_ROWS):
             yield len(rows), self._put_mentions(rows, ids)
-            after, new = (rows[-1][0], rows[-1][1]), new + len(rows)
+            after = (rows[-1][0], rows[-1][1])
+            new = new + len(rows)
             if on_progress is not None and new >= _BATCH_ROWS:
                 on_progress("reading the graph", new, new)
             if len(rows) < _BATCH_ROWS:
@@ -212,7 +220,8 @@ class Tables(Derived):
         known = are_known(ids, chunks) & are_known(self["entities"]["id"], entities)
         if not known.all():  # skip mentions without a chunk or an entity
             rows = [row for row, is_known in zip(rows, known, strict=True) if is_known]
-            chunks, entities = chunks[known], entities[known]
+            chunks = chunks[known]
+            entities = entities[known]
         counts = np.array([len(row[3] or b"") // 4 for row in rows], np.int32)
         places = np.frombuffer(b"".join(row[3] or b"" for row in rows), np.uint32)
         of = np.repeat(np.arange(len(rows)), counts)
@@ -245,13 +254,15 @@ class Tables(Derived):
             return False
         gone = {kind: row_of(nodes[kind.has(nodes)]) for kind in NodeKind}
         keys = self.mentions["key"]
-        chunk, entity = keys >> _ENTITY_BITS, keys & ((1 << _ENTITY_BITS) - 1)
+        chunk = keys >> _ENTITY_BITS
+        entity = keys & ((1 << _ENTITY_BITS) - 1)
         stay = ~np.isin(chunk, gone[NodeKind.CHUNK]) & ~np.isin(entity, gone[NodeKind.ENTITY])
         self.mentions.keep(stay)
         for name in ("derived_edges", "edges"):
             table = self[name]
             table.keep(~np.isin(table["source"], nodes) & ~np.isin(table["target"], nodes))
-        links, order = self["derived_edges"], self["order"]
+        links = self["derived_edges"]
+        order = self["order"]
         links.keep(~np.isin(links["chunk"], gone[NodeKind.CHUNK]))
         order.keep(~np.isin(order["chunk"], gone[NodeKind.CHUNK]))
         self.terms.drop(gone[NodeKind.CHUNK])
@@ -269,7 +280,8 @@ class Tables(Derived):
 
     def _forget(self, generation: str) -> None:
         super()._forget(generation)
-        self._places, self.terms = Columns({"place": np.uint32}), ChunkTerms()
+        self._places = Columns({"place": np.uint32})
+        self.terms = ChunkTerms()
         self.fact_terms = ChunkTerms()
         if not self._saved:
             self.terms = ReadTerms(self.store)

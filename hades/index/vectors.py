@@ -39,7 +39,8 @@ def quantise(vectors: Floats32) -> tuple[Codes, Floats32]:
     """Return int8 codes and a scale per vector. A vector with NaN or infinity becomes zeros."""
     top = np.abs(vectors).max(axis=1, keepdims=True)
     if not (is_finite := np.isfinite(top)).all():
-        vectors, top = np.where(is_finite, vectors, 0), np.where(is_finite, top, 0)
+        vectors = np.where(is_finite, vectors, 0)
+        top = np.where(is_finite, top, 0)
     scales = np.where(top > 0, top / 127, 1).astype(np.float32)
     return np.rint(vectors / scales).astype(np.int8), scales[:, 0]
 
@@ -98,7 +99,8 @@ class Vectors(RowsById):
         if not stay.all():
             self._rows.keep(stay)
             first = len(self._saved)
-            self._saved, self._new = self._saved[stay[:first]], self._new[stay[first:]]
+            self._saved = self._saved[stay[:first]]
+            self._new = self._new[stay[first:]]
 
     def nearest(
         self, question: Floats32, numbers: Ints, mask: Flags, own: Flags, limit: int
@@ -140,7 +142,8 @@ class Vectors(RowsById):
         of other spaces do not show in its scores.
         """
         near = np.full(len(self), -np.inf, np.float32)
-        rows, scales = np.flatnonzero(own[numbers]), self._rows["scale"]
+        rows = np.flatnonzero(own[numbers])
+        scales = self._rows["scale"]
         if len(rows) >= KERNEL_FROM_ROWS and kernel.is_ready():
             from hades.index.scan import scan
 
@@ -168,7 +171,8 @@ class Vectors(RowsById):
         first = len(self._saved)
         old = rows < first
         codes = np.empty((len(rows), self.dims), np.int8)
-        codes[old], codes[~old] = self._saved[rows[old]], self._new[rows[~old] - first]
+        codes[old] = self._saved[rows[old]]
+        codes[~old] = self._new[rows[~old] - first]
         return codes
 
     def arrays(self, name: str) -> dict[str, Array | Sequence[Array]]:
@@ -181,7 +185,8 @@ class Vectors(RowsById):
         saved = arrays[f"{name}.codes"]
         if len(saved) != len(self._rows):
             raise ValueError("the vectors are not complete")
-        self._saved, self._new = saved, saved[:0]
+        self._saved = saved
+        self._new = saved[:0]
 
 
 def _highest(scores: Floats32, count: int) -> Ints:

@@ -37,7 +37,8 @@ IDS_AT_MOST = 8
 _WORD_CHARACTERS_AT_MOST = 60
 _NAMES_KEPT = 16_384
 """Names whose stems and weights are cached, because titles of candidates recur."""
-_K1, _B = 1.2, 0.75
+_K1 = 1.2
+_B = 0.75
 """The BM25 parameters of tantivy."""
 _LENGTHS = [*range(40), *(24 + (step << power) for power in range(1, 28) for step in range(8, 16))]
 """The lengths that tantivy distinguishes, because it stores a length in one byte."""
@@ -124,7 +125,8 @@ class Words:
             if not is_empty:
                 writer.delete_documents_by_query(self._is("id", presence.id))
             own = stems(said, language_of(said))
-            taken, tokens = taken + 1, tokens + max(1, len(own))
+            taken = taken + 1
+            tokens = tokens + max(1, len(own))
             fields = {**presence._asdict(), "stems": " ".join(own), "exact": folded(said)}
             writer.add_document(tantivy.Document.from_dict(fields, self._schema))
         writer.commit()
@@ -137,8 +139,10 @@ class Words:
     def with_recent(self, presences: Iterable[tuple[Presence, str]]) -> Words:
         """Return the same index with more presences in memory, replacing those with known ids."""
         updated = copy.copy(self)
-        updated._rarity, updated._weighed = {}, {}
-        updated.recent, updated._new = dict(self.recent), self._new.copy()
+        updated._rarity = {}
+        updated._weighed = {}
+        updated.recent = dict(self.recent)
+        updated._new = self._new.copy()
         for presence, said in presences:
             known = updated.recent.get(presence.id)
             counts = Counter(stems(said, language_of(said)))
@@ -331,7 +335,8 @@ def _stemmer(language: str) -> tantivy.TextAnalyzer:
 
 def searched_texts(store: Store, chunks: Sequence[int]) -> dict[int, str]:
     """Return the text that each chunk is searched by: heading and its parts, text and tags."""
-    texts, tags = store.chunks.texts(chunks, lost_ok=True), store.chunks.tags(chunks)
+    texts = store.chunks.texts(chunks, lost_ok=True)
+    tags = store.chunks.tags(chunks)
     searched = {}
     for chunk, heading in store.chunks.headings(chunks).items():
         parts = (heading, *name_parts(heading), "\n", texts.get(chunk, ""), tags.get(chunk) or "")

@@ -31,7 +31,8 @@ SMALL_SHARE_OF_TARGET = 1 / 8
 """A smaller piece, such as a heading line, is joined with its neighbour even beyond the target, but
 never beyond the limit."""
 
-CUT_FROM, CUT_TO = 0.6, 1.2
+CUT_FROM = 0.6
+CUT_TO = 1.2
 """Range of a cut, as a share of the ideal width, in which the end of a sentence is sought."""
 
 _SENTENCE_END = re.compile(
@@ -186,7 +187,8 @@ def _runs(
 
 def _may_join(left: _Piece, right: _Piece, blocks: Sequence[Block], content: str) -> bool:
     if left.block != right.block:
-        before, after = blocks[left.block], blocks[right.block]
+        before = blocks[left.block]
+        after = blocks[right.block]
         if before.whole or after.whole or before.heading != after.heading:
             return False
     gap = content[left.end : right.start]
@@ -206,7 +208,8 @@ def _packs(run: Sequence[_Piece], bounds: _Bounds) -> Iterator[list[_Piece]]:
         too_long = bool(pack) and piece.end - pack[0].start > bounds.characters
         if pack and (together > room or too_long):
             yield pack
-            pack, held = [], 0
+            pack = []
+            held = 0
         pack.append(piece)
         held += piece.tokens
     yield pack

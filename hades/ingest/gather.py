@@ -102,7 +102,8 @@ def gather_commits(root: Root) -> Iterator[Item | Bad]:
 
     A folder that was sent to a server is left out: its `.git` may point to another repository.
     """
-    at_most, topic = load_settings().ingest_commits, f"{root.prefix}/{COMMITS}".lstrip("/")
+    at_most = load_settings().ingest_commits
+    topic = f"{root.prefix}/{COMMITS}".lstrip("/")
     is_sent = root.name != str(root.path)
     if not at_most or is_sent or not (root.path / ".git").exists():
         return

@@ -164,7 +164,8 @@ def batches(
         held += size(item)
         if len(batch) == at_most or held >= BATCH_CHARACTERS:
             yield batch
-            batch, held = [], 0
+            batch = []
+            held = 0
     if batch:
         yield batch
 

@@ -63,10 +63,12 @@ def _rule(line: str) -> IgnoreRule | None:
 def _expression(path: str) -> str:
     """Return a regular expression for a glob with slashes; `**` is any number of folders."""
     *folders, last = path.split("/")
-    text, close = "", ""
+    text = ""
+    close = ""
     for name in folders:
         if name == "**":
-            text, close = f"{text}{close}(?>(?:[^/]++/)*?", ")"
+            text = f"{text}{close}(?>(?:[^/]++/)*?"
+            close = ")"
         else:
             text += _name(name) + "/"
     return text + (".+" if last == "**" else _name(last) + r"\Z") + close

@@ -79,9 +79,15 @@ class Introducer:
         if not chunks or not is_name(name_key(name.text)):
             return None
         links = self._store.mentions
-        of_name = self._space, name.text, name.kind, name.origin
-        is_symbol = name.origin == Origin.SYMBOL
-        entity = links.introduce(write, *of_name, chunks, symbol=is_symbol)
+        entity = links.introduce(
+            write,
+            self._space,
+            name.text,
+            name.kind,
+            name.origin,
+            chunks,
+            symbol=name.origin == Origin.SYMBOL,
+        )
         bare = without_parenthesis(name.text)
         if name.origin == Origin.TITLE and bare != name.text and is_name(name_key(bare)):
             links.add_alias(write, entity, bare, Origin.ALIAS, chunks[0])
@@ -122,7 +128,8 @@ class Introducer:
     def _found_names(
         self, write: Write, chunk: int, text: str, names: Sequence[tuple[str, str]]
     ) -> None:
-        links, space = self._store.mentions, self._space
+        links = self._store.mentions
+        space = self._space
         for name, kind in names:
             entity = links.introduce(write, space, name, kind, Origin.EXTRACTED, [chunk])
             if kind in ("paper", "url"):

@@ -28,13 +28,13 @@ from hades.ingest.document import (
     unpack_document,
     unpack_introductions,
 )
+from hades.ingest.folder_lock import folder_lock
 from hades.ingest.history import batches
 from hades.ingest.introduce import Found, Introducer
 from hades.ingest.name_dictionary import NameDictionary, rows_of_words
 from hades.ingest.readers.markdown import name_of, read_markdown
 from hades.ingest.readers.text import stem_of
 from hades.ingest.spread import Spread
-from hades.ingest.turn import turn
 from hades.language.names import fact_words, spoken
 from hades.language.sentences import note_sentences, with_heading
 from hades.models.encoder import Encoder, count_tokens
@@ -93,7 +93,8 @@ class Phases:
 
     def cut(self, states: Sequence[Pending] | None = None) -> None:
         """Cut these states, or all waiting ones if None; store the chunks, advance the states."""
-        done, total = 0, self._store.chunks.pending_count(self._space, Phase.CHUNKS)
+        done = 0
+        total = self._store.chunks.pending_count(self._space, Phase.CHUNKS)
         passages = self._store.chunks
         for waiting in self._waiting(Phase.CHUNKS) if states is None else (states,):
             # For a few states, looking for the next start of each is faster.
@@ -132,7 +133,7 @@ class Phases:
         """
         space = self._space if for_question else None
         waits = None if for_question else self._report
-        with turn(usable(self._store.index_folder), "embedding", waits) as is_ours:
+        with folder_lock(usable(self._store.index_folder), "embedding", waits) as is_ours:
             total = self._store.chunks.unembedded_count(encoder.model, space)
             if not is_ours and total > EMBEDDED_MEANWHILE:
                 return 0
@@ -191,7 +192,8 @@ class Phases:
 
     def _finish(self, encoder: Encoder, states: Sequence[Pending]) -> None:
         """Weight the links of states and mark these as indexed; skip one that lacks vectors."""
-        introducer, passages = Introducer(self._store, self._space), self._store.chunks
+        introducer = Introducer(self._store, self._space)
+        passages = self._store.chunks
         if not states:
             return
         # One transaction for all states, because every commit waits for the disk.
@@ -270,7 +272,8 @@ class Phases:
     def introduce(self, waiting: Iterable[Sequence[Pending]]) -> None:
         """Store the names and links of waiting states, and advance these to the next phase."""
         introducer = Introducer(self._store, self._space)
-        done, total = 0, self._store.chunks.pending_count(self._space, Phase.EDGES)
+        done = 0
+        total = self._store.chunks.pending_count(self._space, Phase.EDGES)
         for batch in waiting:
             chunks = [self._store.chunks.placed(pending.state) for pending in batch]
             read = self._store.chunks.texts([number for placed in chunks for number in placed])
@@ -282,8 +285,9 @@ class Phases:
                         continue  # purged meanwhile, or another process was first
                     stated = unpack_introductions(pending.outline)
                     with self._store.write(self._actor, "link", self._space) as write:
-                        state = chunks[number], texts[number], found[number]
-                        introducer.introduce(write, stated, *state)
+                        introducer.introduce(
+                            write, stated, chunks[number], texts[number], found[number]
+                        )
                         kept = pending.outline if stated.links and chunks[number] else None
                         self._store.chunks.advance(pending.state, Phase.EMBEDDINGS, kept)
             done += len(batch)
@@ -344,14 +348,16 @@ class Phases:
 
         With `noted`, the id of the newest name, record the progress after each batch.
         """
-        at, done = after, 0
+        at = after
+        done = 0
         total = len(self._store.mentions.chunks_between(self._space, after, up_to, 1 << 30))
         while batch := self._store.mentions.chunks_between(self._space, at, up_to, BATCH_CHUNKS):
             with self._store.transaction():
                 self._match_batch(names, batch)
                 if noted is not None:
                     self._store.mentions.set_matched(self._space, batch[-1], noted)
-            at, done = batch[-1], done + len(batch)
+            at = batch[-1]
+            done = done + len(batch)
             self._report(what, done, total)
 
     def _match_batch(self, names: NameDictionary, batch: Sequence[int]) -> None:
@@ -392,9 +398,11 @@ def _cut_all(states: Sequence[tuple[Pending, str | None]]) -> list[_Cut]:
 
 def _cut(pending: Pending, content: str) -> _Cut:
     if pending.outline is not None:
-        name, document = "", unpack_document(pending.outline, pending.topic, content)
+        name = ""
+        document = unpack_document(pending.outline, pending.topic, content)
     else:  # The name of a note often says what it is about.
-        name, document = spoken(pending.topic), note_document(pending.topic, content)
+        name = spoken(pending.topic)
+        document = note_document(pending.topic, content)
     spans = chunk(document, count_tokens) if content.strip() else []
     chunks = [
         Chunk(

@@ -220,7 +220,11 @@ class Pipeline:
                         self._store.sources.rename(write, self._space, old_topic, topic)
                 # Headings and links may contain the file name, so a renamed file is cut again.
                 store_document(
-                    *(self._store, self._space, self._actor, document, root.name),
+                    self._store,
+                    self._space,
+                    self._actor,
+                    document,
+                    root.name,
                     cut_anew=old_topic is not None,
                 )
         except HadesError as error:

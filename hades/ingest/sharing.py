@@ -14,8 +14,8 @@ from threading import Lock
 
 from hades.errors import NotFound
 from hades.index.indexes import usable
+from hades.ingest.folder_lock import folder_lock
 from hades.ingest.phases import BATCH_STATES, BATCH_TEXTS, ENCODED_TEXTS, Phases
-from hades.ingest.turn import turn
 from hades.models.encoder import Encoder
 from hades.store.records import Pending, Phase, Progress, Rank
 from hades.store.store import Store
@@ -100,12 +100,12 @@ class Background:
 
     def run(self) -> None:
         """Index in this thread until nothing waits, then embed chunks that still lack a vector."""
-        while self.turn():
+        while self.index_next():
             pass
         # Chunks may lack vectors although no state waits, as after an import.
         self._phases(self._space).embed(self._encoder)
 
-    def turn(self) -> bool:
+    def index_next(self) -> bool:
         """Index a batch of the queue that has used the least time. Return False if none waits."""
         queues = _queues(self._store.waiting.in_turn(None, BATCH_STATES))
         if self._store.edges.unembedded(self._encoder.model, 1):
@@ -116,7 +116,7 @@ class Background:
         self._spent_s = {q: self._spent_s.get(q, min(known, default=0.0)) for q in queues}
         chosen = min(queues, key=lambda queue: (self._spent_s[queue], queue))
         begun = self._clock()
-        with suppress(NotFound):  # a state was purged while it was read: the next turn looks again
+        with suppress(NotFound):  # a state was purged while it was read: the next call looks again
             self._index(chosen, queues[chosen])
         self._spent_s[chosen] += self._clock() - begun
         return True
@@ -131,7 +131,7 @@ class Background:
             with self._lock:
                 phases.match()
             return
-        with turn(usable(self._store.index_folder), "embedding", self._report):
+        with folder_lock(usable(self._store.index_folder), "embedding", self._report):
             if queue == _FACTS:
                 phases.embed_facts(self._encoder, None)
             else:

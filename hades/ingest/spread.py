@@ -79,10 +79,13 @@ class RayWorkers:
         self, function: Callable[[Part], Made], parts: Iterable[Part], /
     ) -> Iterator[Made]:
         """Yield the results of a function for parts, in order; several run at once."""
-        ray, parts, under_way = self._ray, iter(parts), deque[Any]()
+        ray = self._ray
+        parts = iter(parts)
+        under_way = deque[Any]()
         if (first := next(parts, None)) is None:
             return
-        parts, work = chain((first,), parts), self._work
+        parts = chain((first,), parts)
+        work = self._work
         room = PARTS_AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
         try:
             while True:

@@ -47,7 +47,8 @@ def _below(folder: Path, rules: Rules, root: Path, walked: set[Path] | None) -> 
         if entry.name.startswith(".") or entry.name in _ALWAYS_IGNORED or _ours(entry.name):
             continue
         try:
-            is_folder, is_file = entry.is_dir(), entry.is_file()
+            is_folder = entry.is_dir()
+            is_file = entry.is_file()
             leads_out = entry.is_symlink() and not path.resolve().is_relative_to(root)
         except OSError as error:
             yield path, _why_unreadable(error)

@@ -50,7 +50,8 @@ def _receive(file: IO[bytes], at_most: int) -> tuple[dict[str, Any], str, bytes]
     header, content_bytes, more_bytes = json.loads(line)
     if content_bytes + more_bytes > at_most:
         raise NoAnswer
-    content, more = file.read(content_bytes), file.read(more_bytes)
+    content = file.read(content_bytes)
+    more = file.read(more_bytes)
     if len(more) < more_bytes:
         raise NoAnswer
     return header, content.decode("utf-8", "surrogatepass"), more
@@ -100,7 +101,8 @@ def main(seconds: float, memory_mb: int, text_mb: int) -> None:
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (memory_mb * 2**20,) * 2)
     limit_text(text_mb * 2**20)
-    tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    tasks = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of libraries must not mix with answers
     while _held_memory() < memory_mb * 2**20 * RETIRES_AT:
         try:

@@ -69,7 +69,8 @@ class Workers:
             yield from ((task, answer) for task in tasks for answer in read(task))
             return
         waiting: deque[tuple[Task, Answers]] = deque()
-        tasks, began = iter(tasks), time.monotonic()
+        tasks = iter(tasks)
+        began = time.monotonic()
         while True:
             room = 1 if time.monotonic() - began < ALONE_S else cores() + 1
             for task in islice(tasks, max(0, room - len(waiting))):

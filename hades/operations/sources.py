@@ -99,7 +99,7 @@ def mirror(
     Files that changed less than `settled_s` seconds ago are left for the next call. With
     `on_progress`, wait for another process that mirrors the folder; else raise Unavailable.
     """
-    from hades.ingest.turn import turn
+    from hades.ingest.folder_lock import folder_lock
     from hades.operations.mirroring import DELETED, MirrorPass
 
     if deleted not in DELETED:
@@ -109,7 +109,7 @@ def mirror(
     try:
         if not dry_run:
             root.mkdir(exist_ok=True)
-        with turn(root, "mirroring", on_progress) as is_ours:
+        with folder_lock(root, "mirroring", on_progress) as is_ours:
             if not is_ours:
                 raise Unavailable(f"Another process mirrors {root} now: try again later.")
             this = MirrorPass(memory, root, deleted=deleted, dry_run=dry_run, settled_s=settled_s)

@@ -80,7 +80,8 @@ class ConfigChange:
             if self.before is None:
                 write_private(file, self.after)
                 return None
-            kept, mode = file.with_name(f"{file.name}.{time.time_ns()}.bak"), file.stat().st_mode
+            kept = file.with_name(f"{file.name}.{time.time_ns()}.bak")
+            mode = file.stat().st_mode
             shutil.copy2(file, kept)
             write_private(file, self.after)
             file.chmod(mode)

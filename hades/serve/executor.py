@@ -19,7 +19,7 @@ from hades.domain.answer import Answer, Recall
 from hades.domain.times import Clock, system_clock
 from hades.domain.topics import Space
 from hades.errors import HadesError, Refused, Unavailable
-from hades.ingest.turn import turn
+from hades.ingest.folder_lock import folder_lock
 from hades.memory import Memory, View
 from hades.opening import open as open_memory
 from hades.operations.proposals import list_refused
@@ -233,7 +233,8 @@ class Executor:
         """Start background indexing, unless it is running or nothing of this space waits."""
         idle = self._embedding is None or self._embedding.done()
         if idle and (memory.pending or memory._vectors_missing()):
-            writing, report = self._writable(), self._stopping(lambda *_: None)
+            writing = self._writable()
+            report = self._stopping(lambda *_: None)
             self._embedding = self.pools["embed"].submit(
                 memory.space, lambda: writing.in_space(memory.space)._index_in_turns(report)
             )
@@ -259,12 +260,13 @@ class Executor:
 
         One process does this at a time; the next one waits, and finds nothing left to do.
         """
-        writing, report = self._writable(), self._stopping(lambda *_: None)
+        writing = self._writable()
+        report = self._stopping(lambda *_: None)
         from hades.index.indexes import usable  # it loads numpy, which would slow the start
 
         # The index folder itself is locked by the embedding that this work may do.
         folder = usable(usable(writing._store.index_folder) / "upkeep")
-        with writing._patient(WORK_WAITS_S), turn(folder, "upkeep", report):
+        with writing._patient(WORK_WAITS_S), folder_lock(folder, "upkeep", report):
             errors = list[HadesError]()
             for space in writing.spaces():
                 try:

@@ -139,7 +139,8 @@ class Job(JobStatus):
         now = time.monotonic()
         changed = self.progress is None or self.progress.what != what or done == total
         if changed or now - self.progress_at >= PROGRESS_EVERY_S:
-            self.progress_at, self.progress = now, JobProgress(what, done, total)
+            self.progress_at = now
+            self.progress = JobProgress(what, done, total)
             self.last_event += 1
 
     def end(self, status: Status) -> None:
@@ -289,7 +290,8 @@ class Jobs:
             while True:
                 is_last = job.ended or self._executor.leaving
                 if job.last_event > after:
-                    after, quiet_since = job.last_event, time.monotonic()
+                    after = job.last_event
+                    quiet_since = time.monotonic()
                     yield job.event()
                 if is_last:
                     return

@@ -214,8 +214,10 @@ def _server(
     urls = [listener.where for listener in listeners if listener.kind.by_key]
     limits = Limits(body_bytes=options.body_bytes, hosts=_hosts(options, urls))
     observe = telemetry.metrics.observe_call
-    jobs, uploads = Jobs(executor), Uploads(executor.uploads)
-    links, explorer = StartLinks(files_of(options.memory)), None
+    jobs = Jobs(executor)
+    uploads = Uploads(executor.uploads)
+    links = StartLinks(files_of(options.memory))
+    explorer = None
     if options.pages and urls:
         parts = (executor, BrowserSessions(keys), audit, jobs, uploads, telemetry.metrics, keys)
         explorer = options.pages(parts, links)

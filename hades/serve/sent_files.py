@@ -60,7 +60,10 @@ async def begin_with_files(
         with uploads.receiving(caller.name):
             work, source = await receive(folder)
         job = jobs.start(
-            *(caller, space, kind, work),
+            caller,
+            space,
+            kind,
+            work,
             source=source,
             key=key,
             afterwards=lambda: remove_path(folder),
@@ -89,7 +92,9 @@ def _ingested(
     memory: Memory, paths: Sequence[Path], actor: str, report: Progress
 ) -> dict[str, Any]:
     """Ingest files one by one; return counts, what was skipped, and the versions written."""
-    before, counts, skipped = memory.change, Counter[str](), []
+    before = memory.change
+    counts = Counter[str]()
+    skipped = []
     for path in paths:
         summary = memory.ingest(path, source=f"upload:{path.name}", on_progress=report)
         counts.update({name: getattr(summary, name) for name in ("added", "changed", "unchanged")})

@@ -48,7 +48,8 @@ def _wire(parameter: Parameter, kind: Any) -> Any:
 
     Bounds that the memory checks itself are only described, so that callers get its message.
     """
-    about, origin = parameter.about, get_origin(kind) or kind
+    about = parameter.about
+    origin = get_origin(kind) or kind
     if kind in (datetime, date, dict):
         return None  # a time is sent as text, a plan as a mapping
     if origin is Mapping:

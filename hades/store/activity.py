@@ -110,16 +110,18 @@ class Activity(StorePart):
         rows = self._database.rows(
             "SELECT DISTINCT t.name, t.planned FROM states s JOIN topics t ON t.id = s.topic "
             "WHERE s.id > ? AND +t.space = ?",
-            *(stand.state, space),
+            stand.state,
+            space,
         )
         return None if any(planned for _, planned in rows) else {name for name, _ in rows}
 
     def _next_plan(self, space: int, now: int) -> int:
         """Return when the next planned state begins."""
-        begins: int | None = self._database.value(
+        begins = self._database.number(
             "SELECT min(s.valid_from) FROM topics t JOIN states s ON s.topic = t.id "
             "WHERE t.space = ? AND t.planned = 1 AND s.valid_from > ?",
-            *(space, now),
+            space,
+            now,
         )
         return FOREVER if begins is None else begins
 
@@ -131,29 +133,30 @@ class Activity(StorePart):
         `nodes` restricts them to edges of these nodes. `similar_to` edges are left out.
         """
         read = partial(self._edges, space, as_of, nodes)
-        if not as_of.is_now or nodes is not None:
+        if nodes is not None:
             return [id_ for id_, _ in read(limit, None)]
-        name, now = ("edges", space, limit), self._database.moment(as_of)[0]
-        reader = self._edge_reader(space, read)
-        return [id_ for id_, _ in self._lists.first(name, limit, now, reader)]
+        return self._first_edges(("edges", space, limit), read, space, as_of, limit)
 
     def edges_of(self, space: int, as_of: AsOf, relation: str, limit: int) -> list[int]:
         """Return the ids of the written edges of a relation that hold, the last written first."""
         read = partial(self._of_relation, space, as_of, relation)
+        return self._first_edges(("edges", space, relation, limit), read, space, as_of, limit)
+
+    def _first_edges(
+        self, name: tuple[Any, ...], read: Any, space: int, as_of: AsOf, limit: int
+    ) -> list[int]:
+        """Return the ids of the first edges that `read` finds. A list of now is kept by `name`."""
         if not as_of.is_now:
             return [id_ for id_, _ in read(limit, None)]
-        name, now = ("edges", space, relation, limit), self._database.moment(as_of)[0]
-        reader = self._edge_reader(space, read)
-        return [id_ for id_, _ in self._lists.first(name, limit, now, reader)]
-
-    def _edge_reader(self, space: int, read: Any) -> ListReader:
-        return ListReader(
+        reader = ListReader(
             read=read,
             touched=partial(self._edges_touched, space),
             until=partial(self._next_turn, space),
             id_of=lambda row: row[0],
             key=lambda row: (row[1], row[0]),
         )
+        now = self._database.moment(as_of)[0]
+        return [id_ for id_, _ in self._lists.first(name, limit, now, reader)]
 
     def _edges(
         self,
@@ -203,7 +206,8 @@ class Activity(StorePart):
         rows = self._database.rows(
             "SELECT id, valid_from, coalesce(valid_to, 0) FROM edges "
             "WHERE change > ? AND +space = ?",
-            *(stand.change, space),
+            stand.change,
+            space,
         )
         return None if any(max(turns) > now for _, *turns in rows) else {row[0] for row in rows}
 

@@ -24,13 +24,15 @@ from typing import Any, NamedTuple
 from hades.domain.rules import CONTENT_BYTES_AT_MOST
 from hades.errors import Conflict, Corrupt, HadesError, InvalidInput, Unavailable
 from hades.store.byte_cache import ByteCache
+from hades.store.catalogue import TABLES
 from hades.store.database import Database
 from hades.store.delta import WHOLE, WHOLE_EVERY, digest_of, pack
 from hades.store.objects import Objects, open_objects
 from hades.store.owed import ARCHIVE, owe
 from hades.store.records import Problem
 
-VERSIONS_AT_MOST, BYTES_AT_MOST = WHOLE_EVERY, 4 << 20
+VERSIONS_AT_MOST = WHOLE_EVERY
+BYTES_AT_MOST = 4 << 20
 """Limits of one object, before compression. Reading one old version reads the whole object."""
 KEPT_BYTES_AT_MOST = 16 << 20
 """Size of the cache of unpacked objects."""
@@ -141,6 +143,12 @@ class Archive:
             if name is not None:
                 record["body"] = self.content(name, record["version"])
 
+    def filled(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return a row of `states` with its body, which may be in the archive."""
+        record = dict(zip(TABLES["states"].columns, row, strict=True))
+        self.fill(record)
+        return tuple(record.values())
+
     def _read(self, name: str) -> dict[int, bytes]:
         try:
             if (known := _NAME.fullmatch(name)) is None:
@@ -184,7 +192,8 @@ class Archive:
 
     def problems(self) -> list[Problem]:
         """Read every object. Return a problem per damaged one, and one for all that are missing."""
-        problems, lost = list[Problem](), dict[str, str]()
+        problems = list[Problem]()
+        lost = dict[str, str]()
         rows = self._database.rows(
             "SELECT object, count(*), min(s.version), max(s.version) FROM archived a "
             "JOIN states s ON s.id = a.state GROUP BY object ORDER BY object"
@@ -226,12 +235,15 @@ class Archive:
         Return False, and do nothing, if its states have changed meanwhile. `make_whole` stores a
         version of a topic as a whole copy.
         """
-        database, (first, last) = self._database, (min(run.contents), max(run.contents))
+        database = self._database
+        (first, last) = (min(run.contents), max(run.contents))
         states = database.column(
             "SELECT s.id FROM states s JOIN topics t ON t.id = s.topic WHERE s.topic = ? "
             "AND s.version BETWEEN ? AND ? AND s.encoding IS NOT NULL AND s.id <> t.latest "
             "AND NOT EXISTS (SELECT 1 FROM archived a WHERE a.state = s.id)",
-            *(run.topic, first, last),
+            run.topic,
+            first,
+            last,
         )
         if len(states) != len(run.contents):
             return False
@@ -259,7 +271,9 @@ class Archive:
             "ORDER BY s.version",
             name,
         )
-        depth, before, old = 0, 0, None
+        depth = 0
+        before = 0
+        old = None
         for state, topic, version, digest in rows:
             content = self.content(name, version)
             if digest_of(topic, version, content) != digest:
@@ -267,9 +281,13 @@ class Archive:
             encoding, depth, body = pack(content, old if version == before + 1 else None, depth)
             database.run(
                 "UPDATE states SET encoding = ?, depth = ?, body = ? WHERE id = ?",
-                *(encoding, depth, body, state),
+                encoding,
+                depth,
+                body,
+                state,
             )
-            before, old = version, content
+            before = version
+            old = content
         database.run("DELETE FROM archived WHERE object = ?", name)
         if database is self._database:
             owe(database, ARCHIVE + name)
@@ -281,7 +299,8 @@ class Archive:
         Return whether the row can be deleted. A role limited to some spaces gets False: it does
         not see all states that may refer to an object.
         """
-        start, database = what.removeprefix(ARCHIVE), self._database
+        start = what.removeprefix(ARCHIVE)
+        database = self._database
         if not _NAME.fullmatch(start) and not _FOLDER.fullmatch(start):
             return True
         with database.transaction():  # so that no state is moved meanwhile
@@ -301,7 +320,8 @@ def _unpacked(data: bytes) -> dict[int, bytes]:
     if not reader.eof:
         raise ValueError("it ends too early, or is too large")
     head, _, rest = whole.partition(b"\n")
-    contents, at = {}, 0
+    contents = {}
+    at = 0
     for version, length in json.loads(head).items():
         contents[int(version)] = rest[at : at + length]
         at += length

@@ -44,7 +44,8 @@ def old_versions(
 
 def runs(topics: Topics, space: int, topic: str, versions: Iterable[int]) -> Iterator[VersionRun]:
     """Yield runs of consecutive versions with their contents, one run per object."""
-    wanted, number = set(versions), topics.id(space, topic)
+    wanted = set(versions)
+    number = topics.id(space, topic)
     run = VersionRun(number, {})
     for state in topics.history(space, topic, NOW, archived=False):
         size = sum(map(len, run.contents.values()))

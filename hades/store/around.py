@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hades.domain.graph import NodeKind, row_of
-from hades.store.catalogue import TABLES
+from hades.store.catalogue import TABLES, quoted
 from hades.store.excerpt import COUNTED_AT_MOST, EDGES_AT_MOST
 from hades.store.store import Store
 
@@ -42,7 +42,7 @@ def rows_around(
     rows["topics"] = _select(store, "topics", "id = ANY(?) AND space = ?", own, space)
     for table in _OF_TOPICS:
         rows[table] = _select(store, table, "topic = ANY(?)", own)
-    rows["states"] = [_with_text(store, row) for row in rows["states"]]
+    rows["states"] = [store.topics.archive.filled(row) for row in rows["states"]]
     for table in _OF_STATES:
         rows[table] = _select(store, table, "state = ANY(?)", _column(rows, "states", "id"))
     entities = {row_of(node) for node in ends if NodeKind.ENTITY.has(node)}
@@ -76,15 +76,8 @@ def _rows_of_chunks(store: Store, chunks: Sequence[int]) -> Rows:
     return rows
 
 
-def _with_text(store: Store, row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a row of `states` with its text, which may be in the archive."""
-    record = dict(zip(TABLES["states"].columns, row, strict=True))
-    store.topics.archive.fill(record)
-    return tuple(record.values())
-
-
 def _select(store: Store, table: str, where: str, *values: Any) -> list[tuple[Any, ...]]:
-    columns = ", ".join(f'"{name}"' for name in TABLES[table].columns)
+    columns = quoted(TABLES[table].columns)
     return store.database.rows(f"SELECT {columns} FROM {table} WHERE {where}", *values)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from hades.store.database import Database
+from hades.store.database import StorePart
 from hades.store.records import Write
 
 _COLUMNS = "cluster, source, node, target, weight, change"
@@ -28,11 +28,8 @@ class Bridge(NamedTuple):
     """The change that stored it."""
 
 
-class Bridges:
+class Bridges(StorePart):
     """The bridges of a memory."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def of_space(self, space: int) -> list[Bridge]:
         """Return the bridges of a space, strongest first."""
@@ -64,7 +61,8 @@ class Bridges:
             "WHERE c.hierarchy = ?2 AND m.change > (SELECT coalesce(max(b.change), 0) "
             "FROM bridges b JOIN clusters k ON k.id = b.cluster "
             "WHERE b.space = ?1 AND k.hierarchy = ?2) ORDER BY m.cluster",
-            *(space, hierarchy),
+            space,
+            hierarchy,
         )
 
     def replace(

@@ -32,7 +32,8 @@ class Buffer(ABC, Generic[Key, Row]):
         self._begin_process()
 
     def _begin_process(self) -> None:
-        self._pid, self._lock = os.getpid(), threading.Lock()
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
         self._waiting: dict[Key, Row] = {}
         self._due = time.monotonic() + WRITTEN_AFTER_S
 
@@ -54,14 +55,16 @@ class Buffer(ABC, Generic[Key, Row]):
         if self._pid != os.getpid() or not self._waiting:
             return
         with self._lock:
-            taken, self._waiting = self._waiting, {}
+            taken = self._waiting
+            self._waiting = {}
             self._due = time.monotonic() + WRITTEN_AFTER_S
         try:
             with self._database.patient(wait_s), self._database.transaction():
                 self._insert(taken)
         except HadesError:
             with self._lock:
-                newer, self._waiting = self._waiting, taken
+                newer = self._waiting
+                self._waiting = taken
                 self._keep(newer)
 
     def forget(self) -> None:

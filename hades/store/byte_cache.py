@@ -17,8 +17,10 @@ class ByteCache(Generic[Key, Value]):
     """Values by key, with counts of hits and misses. Threads may share it."""
 
     def __init__(self, bound: int) -> None:
-        self.bound, self.bytes = bound, 0
-        self.hits = self.misses = 0
+        self.bound = bound
+        self.bytes = 0
+        self.hits = 0
+        self.misses = 0
         self._lock = threading.Lock()
         self._kept: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
 
@@ -51,7 +53,8 @@ class ByteCache(Generic[Key, Value]):
     def clear(self) -> None:
         """Drop all values."""
         with self._lock:
-            self._kept, self.bytes = OrderedDict(), 0
+            self._kept = OrderedDict()
+            self.bytes = 0
 
     def items(self) -> list[tuple[Key, Value]]:
         """Return all keys and values, the last used at the end, without counting a use."""
@@ -60,5 +63,4 @@ class ByteCache(Generic[Key, Value]):
 
     def tier(self, name: str) -> Tier:
         """Return its size and its hits and misses."""
-        held = (len(self._kept), self.bytes, self.bound)
-        return Tier(name, "memory", *held, self.hits, self.misses)
+        return Tier(name, "memory", len(self._kept), self.bytes, self.bound, self.hits, self.misses)

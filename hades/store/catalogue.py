@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
@@ -84,7 +84,6 @@ class Table:
         return {name: column for name, column in self.columns.items() if column.role in roles}
 
 
-_LISTS = ("actors", "relations", "encoders")
 _ROW: Range = (1, (1 << 56) - 1)
 """The row ids that an import may bring. A larger id would not fit into the id of a node."""
 _COUNT: Range = (0, (1 << 53) - 1)
@@ -274,6 +273,11 @@ COUNTED = {
     for name in about.having("itself")
 }
 """By table: the column whose numbers are never assigned twice."""
+
+
+def quoted(columns: Iterable[str]) -> str:
+    """Return the names of columns as SQL lists them."""
+    return ", ".join(f'"{name}"' for name in columns)
 
 
 def referring(target: str, role: Role) -> list[tuple[str, str]]:

@@ -78,7 +78,8 @@ class Changefeed(StorePart):
             f"coalesce(p.valid_to, {FOREVER}), p.recorded_at, coalesce(p.retired_at, {FOREVER}) "
             f"FROM presences p {by} JOIN chunks c ON c.id = p.chunk JOIN topics t "
             "ON t.id = c.topic WHERE p.change > ?1 AND t.space = ?2 ORDER BY p.id",
-            *(change, space),
+            change,
+            space,
         )
 
     def mentions(
@@ -92,7 +93,9 @@ class Changefeed(StorePart):
         return self._database.rows(
             f"SELECT chunk, entity, introduces, positions FROM mentions {by} "
             "WHERE change > ?1 AND (chunk, entity) > (?2, ?3) ORDER BY chunk, entity LIMIT ?4",
-            *(change, *after, limit),
+            change,
+            *after,
+            limit,
         )
 
     def order(self, space: int, valid: int, known: int) -> list[tuple[int, int, int, int]]:
@@ -112,7 +115,8 @@ class Changefeed(StorePart):
             at_once,
             "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
             "WHERE e.name = ? AND v.change > ?",
-            *(encoder, change),
+            encoder,
+            change,
         )
 
     def tagged(self, space: int, tag: str, valid: int, known: int) -> list[int]:
@@ -132,5 +136,7 @@ class Changefeed(StorePart):
         return self._database.column(
             "SELECT id FROM topics WHERE space = ?1 AND (name GLOB ?2 OR ?2 IS NULL) "
             "AND (kind = ?3 OR ?3 IS NULL)",
-            *(space, None if glob is None else Glob(glob), kind),
+            space,
+            None if glob is None else Glob(glob),
+            kind,
         )

@@ -13,7 +13,7 @@ from typing import Any
 
 from hades.domain.times import DAY_MICROSECONDS, NOW, from_micros
 from hades.errors import Corrupt
-from hades.store.catalogue import TABLES
+from hades.store.catalogue import NODE_TABLES, TABLES
 from hades.store.database import SET_THE_CLOCK, Database, jump
 from hades.store.drafts import leftovers
 from hades.store.owed import ARCHIVE, INDEXES, LEFTOVERS, LOG, REWRITE, owed
@@ -36,15 +36,21 @@ _PLANNED = (
     "(SELECT CASE WHEN valid_from > recorded_at THEN 1 ELSE 0 END FROM states s "
     "WHERE s.id = t.latest)"
 )
-_END_MISSING = """
-SELECT e.id FROM edges e WHERE e.retired_at IS NULL AND (
-  (e.{end} & 7 = 0 AND NOT EXISTS (SELECT 1 FROM topics WHERE id = e.{end} >> 3)) OR
-  (e.{end} & 7 = 1 AND NOT EXISTS (SELECT 1 FROM entities WHERE id = e.{end} >> 3)) OR
-  (e.{end} & 7 = 2 AND NOT EXISTS (SELECT 1 FROM chunks WHERE id = e.{end} >> 3)))
-"""
+
+
+def _end_missing(end: str) -> str:
+    """Return the statement that finds the edges whose source or target is gone."""
+    gone = " OR ".join(
+        f"e.{end} & 7 = {kind} "
+        f"AND NOT EXISTS (SELECT 1 FROM {NODE_TABLES[kind]} WHERE id = e.{end} >> 3)"
+        for kind in TABLES["edges"].columns[end].nodes
+    )
+    return f"SELECT e.id FROM edges e WHERE e.retired_at IS NULL AND ({gone})"
+
+
 _EDGE_FAULTS = {
-    "its source is gone": _END_MISSING.format(end="source"),
-    "its target is gone": _END_MISSING.format(end="target"),
+    "its source is gone": _end_missing("source"),
+    "its target is gone": _end_missing("target"),
     "it is believed twice": "SELECT id FROM edges WHERE retired_at IS NULL "
     "GROUP BY id HAVING count(*) > 1",
     "it ends before it begins": "SELECT id FROM edges WHERE valid_to < valid_from",
@@ -175,7 +181,8 @@ def _unreadable_proposals(database: Database) -> list[int]:
 
 def find_clock_problems(database: Database) -> list[Problem]:
     """Return a problem if the clock and the last write are too far apart for both to be right."""
-    now, last = database.clock(), _last_write(database)
+    now = database.clock()
+    last = _last_write(database)
     if last > now + DAY_MICROSECONDS:
         what = f"the last write is dated {from_micros(last):%Y-%m-%d}, later than the clock"
         repair = "set the clock right, or restore a backup from before (`hades restore`)"
@@ -190,7 +197,8 @@ def _accept_clock(database: Database) -> None:
     if jump(now, _last_write(database)):
         database.run(
             "INSERT INTO changes SELECT max(number) + 1, ?, ?, 'repair', NULL, NULL FROM changes",
-            *(now, database.actor_id("hades")),
+            now,
+            database.actor_id("hades"),
         )
         database.look_again()
 

@@ -109,7 +109,10 @@ class Chunks:
             "JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic "
             f"WHERE {_PHASE} = ?1 AND (t.space = ?2 OR ?2 IS NULL) AND p.state > ?4 "
             "ORDER BY p.state LIMIT ?3",
-            *(phase, space, limit, after),
+            phase,
+            space,
+            limit,
+            after,
         )
         return [Pending(*row) for row in rows]
 
@@ -120,7 +123,8 @@ class Chunks:
                 "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
                 "JOIN topics t ON t.id = s.topic "
                 f"WHERE (t.space = ?1 OR ?1 IS NULL) AND ({_PHASE} = ?2 OR ?2 IS NULL)",
-                *(space, phase),
+                space,
+                phase,
             )
         )
 
@@ -143,7 +147,10 @@ class Chunks:
             "JOIN topics t ON t.id = s.topic WHERE t.space = ? AND t.name = ? AND s.version = ? "
             "ON CONFLICT (state) DO UPDATE SET outline = excluded.outline, "
             f"phase = CASE pending.phase WHEN {Phase.LARGE} THEN {Phase.LARGE} ELSE 1 END",
-            *(outline, space, topic, version),
+            outline,
+            space,
+            topic,
+            version,
         )
 
     def is_forgotten(self, state: int) -> bool:
@@ -221,7 +228,8 @@ class Chunks:
         if encoding is None and valid_from == recorded_at:
             # Forgotten: current and planned chunks end here.
             dropped = self._database.column(_THERE_AFTER, state, valid_from)
-            before, valid_to = before.union(dropped), None
+            before = before.union(dropped)
+            valid_to = None
         elif previous is not None:
             order = self.placed(previous)
             stayed = [c for c in order if c in after]
@@ -247,7 +255,8 @@ class Chunks:
         if len(set(tags)) > 1:
             self._database.run(
                 "UPDATE presences SET change = ? WHERE chunk = ANY(?)",
-                *(write.change, list(stayed)),
+                write.change,
+                list(stayed),
             )
 
     def _take_out(
@@ -257,14 +266,17 @@ class Chunks:
         rows = self._database.rows(
             "SELECT id, valid_from, valid_to FROM presences WHERE chunk = ? "
             "AND retired_at IS NULL AND (valid_to IS NULL OR valid_to > ?)",
-            *(chunk, valid_from),
+            chunk,
+            valid_from,
         )
         for row, starts, ends in rows:
             if valid_to is not None and starts >= valid_to:
                 continue
             self._database.run(
                 "UPDATE presences SET retired_at = ?, change = ? WHERE id = ?",
-                *(recorded_at, write.change, row),
+                recorded_at,
+                write.change,
+                row,
             )
             if starts < valid_from:
                 self._put_presences(write, [chunk], starts, valid_from, recorded_at)
@@ -297,7 +309,8 @@ class Chunks:
         return self._database.column(
             "SELECT p.chunk FROM topics t JOIN placements p ON p.state = t.latest "
             "WHERE t.space = ? AND t.name = ? ORDER BY p.ordinal",
-            *(space, topic),
+            space,
+            topic,
         )
 
     def chunks(self, space: int, topic: str, version: int) -> list[Chunk]:
@@ -311,7 +324,9 @@ class Chunks:
             "FROM placements p JOIN chunks c ON c.id = p.chunk "
             "JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic "
             "WHERE t.space = ? AND t.name = ? AND s.version = ? ORDER BY p.ordinal",
-            *(space, topic, version),
+            space,
+            topic,
+            version,
         )
         return [
             (number, Chunk(topic, version, at, content[start:end], start, end, heading or "", size))
@@ -403,7 +418,8 @@ class Chunks:
                 "SELECT c.id FROM chunks c JOIN topics t ON t.id = c.topic "
                 "JOIN placements p ON p.chunk = c.id AND p.ordinal < ?1 "
                 "WHERE t.kind = 'note' AND c.id = ANY(?2)",
-                *(at_most, list(chunks)),
+                at_most,
+                list(chunks),
             )
         )
 
@@ -412,7 +428,8 @@ class Chunks:
         return self._database.column(
             "SELECT DISTINCT p.chunk FROM placements p WHERE p.start < ?1 AND p.chunk = ANY(?2) "
             "ORDER BY p.chunk",
-            *(VECTOR_CHARACTERS, list(chunks)),
+            VECTOR_CHARACTERS,
+            list(chunks),
         )
 
     def tags(self, chunks: Sequence[int]) -> dict[int, str]:
@@ -435,7 +452,8 @@ class Chunks:
         rows = self._database.rows(
             "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
             "WHERE e.name = ? AND v.node = ANY(?)",
-            *(encoder, list(nodes)),
+            encoder,
+            list(nodes),
         )
         return dict(rows)
 
@@ -445,7 +463,11 @@ class Chunks:
         """Return chunks with an id above `after` that have no vector of an encoder, by id."""
         return self._database.column(
             f"SELECT c.id {_UNEMBEDDED} ORDER BY c.id LIMIT ?5",
-            *(after, int(NodeKind.CHUNK), encoder, space, limit),
+            after,
+            int(NodeKind.CHUNK),
+            encoder,
+            space,
+            limit,
         )
 
     def unembedded_count(self, encoder: str, space: int | None) -> int:
@@ -453,7 +475,10 @@ class Chunks:
         return int(
             self._database.value(
                 f"SELECT count(*) {_UNEMBEDDED}",
-                *(self.embedded(encoder), int(NodeKind.CHUNK), encoder, space),
+                self.embedded(encoder),
+                int(NodeKind.CHUNK),
+                encoder,
+                space,
             )
         )
 

@@ -18,7 +18,7 @@ from typing import Any
 from hades.domain.times import Clock, system_clock
 from hades.errors import Conflict, Corrupt, InvalidInput, Unavailable
 from hades.store.archive import OWN_FACTS, Archive
-from hades.store.catalogue import COUNTED, TABLES
+from hades.store.catalogue import COUNTED, TABLES, quoted
 from hades.store.database import NO_LIMIT, Database
 from hades.store.opening import UNFINISHED, open_database
 from hades.store.records import ANSWERS_SECRET, Progress
@@ -135,24 +135,18 @@ def _rows(database: Database, there: dict[str, int]) -> Iterator[tuple[str, list
 
     Rows come in the order of their keys.
     """
-    done, archive = 0, Archive(database)
+    done = 0
+    archive = Archive(database)
     for table in _TABLES:
-        columns = ", ".join(f'"{name}"' for name in TABLES[table].columns)
-        key = ", ".join(f'"{name}"' for name in TABLES[table].key)
-        sql = f"SELECT {columns} {_from(table)} ORDER BY {key} "
+        about = TABLES[table]
+        sql = f"SELECT {quoted(about.columns)} {_from(table)} ORDER BY {quoted(about.key)} "
         skipped = there.get(table, 0)
         done += skipped
         for rows in database.batches(_AT_ONCE, sql + "LIMIT ? OFFSET ?", NO_LIMIT, skipped):
             done += len(rows)
             if table == "states":
-                rows = [_filled(archive, row) for row in rows]
+                rows = [archive.filled(row) for row in rows]
             yield table, rows, done
-
-
-def _filled(archive: Archive, row: tuple[Any, ...]) -> tuple[Any, ...]:
-    record = dict(zip(TABLES["states"].columns, row, strict=True))
-    archive.fill(record)
-    return tuple(record.values())
 
 
 def _revision(database: Database) -> str:

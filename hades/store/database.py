@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, AsOf, Clock, from_micros, to_micros
 from hades.errors import Corrupt, Denied, InvalidInput, Unavailable
-from hades.store.catalogue import TABLES
+from hades.store.catalogue import TABLES, quoted
 from hades.store.records import EMBEDDED, Problem, Write
 
 Made = TypeVar("Made")
@@ -80,8 +80,7 @@ def holds(row: str, valid: str) -> str:
 @lru_cache(maxsize=256)
 def inserting(table: str, columns: tuple[str, ...]) -> str:
     """Return the statement that inserts a row with values for these columns."""
-    names = ", ".join(f'"{name}"' for name in columns)
-    return f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})"
+    return f"INSERT INTO {table} ({quoted(columns)}) VALUES ({', '.join('?' * len(columns))})"
 
 
 class Glob(str):
@@ -206,13 +205,24 @@ class Database(ABC):
         row = self.row(sql, *values, **named)
         return None if row is None else row[0]
 
+    def number(self, sql: str, *values: Any, **named: Any) -> int | None:
+        """Return `value` of a query for a whole number."""
+        found: int | None = self.value(sql, *values, **named)
+        return found
+
+    def text(self, sql: str, *values: Any, **named: Any) -> str | None:
+        """Return `value` of a query for a text."""
+        found: str | None = self.value(sql, *values, **named)
+        return found
+
     def column(self, sql: str, *values: Any, **named: Any) -> list[Any]:
         """Return the first value of every row."""
         return [row[0] for row in self.rows(sql, *values, **named)]
 
     def once(self, sql: str, *values: Any) -> Any:
         """Return the first row, cached within a transaction, where nobody else can change it."""
-        kept, key = self._local.kept, (sql, values)
+        kept = self._local.kept
+        key = (sql, values)
         if kept is None:
             return self.row(sql, *values)
         if kept.get(key) is None:
@@ -241,11 +251,13 @@ class Database(ABC):
             yield
             return
         self._begin(writing=False)
-        self._local.reading, self._local.kept = True, {}
+        self._local.reading = True
+        self._local.kept = {}
         try:
             yield
         finally:
-            self._local.reading, self._local.kept = False, None
+            self._local.reading = False
+            self._local.kept = None
             if self.in_transaction:
                 self._end("ROLLBACK")
 
@@ -263,7 +275,8 @@ class Database(ABC):
             self.run("SAVEPOINT part")
         else:
             self._begin(writing=True)
-            self._local.afterwards, self._local.kept = [], {}
+            self._local.afterwards = []
+            self._local.kept = {}
         try:
             yield
             self._end("RELEASE SAVEPOINT part" if nested else "COMMIT")
@@ -280,7 +293,8 @@ class Database(ABC):
             if not nested:
                 self._local.kept = None
         if not nested:
-            calls, self._local.afterwards = self._local.afterwards, []
+            calls = self._local.afterwards
+            self._local.afterwards = []
             for call in calls:
                 call()
 
@@ -305,8 +319,12 @@ class Database(ABC):
                 if write.logged:
                     self.run(
                         "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?)",
-                        *(write.change, write.at, self.actor_id(actor)),
-                        *(action, write.space, write.subject),
+                        write.change,
+                        write.at,
+                        self.actor_id(actor),
+                        action,
+                        write.space,
+                        write.subject,
                     )
                     if self._local.kept is not None:
                         self._local.kept[_LAST_CHANGE, ()] = write.change, write.at
@@ -383,8 +401,7 @@ class Database(ABC):
 
     def meta(self, key: str) -> str | None:
         """Return a named fact about the memory, or None."""
-        found: str | None = self.value("SELECT value FROM meta WHERE key = ?", key)
-        return found
+        return self.text("SELECT value FROM meta WHERE key = ?", key)
 
     def set_meta(self, key: str, value: str) -> None:
         """Store a fact about the memory. Call it inside a write."""

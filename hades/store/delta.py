@@ -158,7 +158,8 @@ def _length_shared(at_most: int, is_same: Callable[[int, int], bool]) -> int:
 
     `is_same` compares the parts of both texts between two distances from that start or end.
     """
-    low, high = 0, at_most
+    low = 0
+    high = at_most
     while low < high:
         middle = (low + high + 1) // 2
         if is_same(low, middle):

@@ -169,7 +169,8 @@ class DerivedEdges:
         """Return a page of (chunk, edge) that texts state, and `beyond` for the next, or None."""
         ends = "" if wanted.node is None else f" AND {touching('l', wanted.direction)}"
         values = self._values(space, wanted, as_of)
-        sql, keys = f"{_SELECT}{_FROM}{ends}", list[int]()
+        sql = f"{_SELECT}{_FROM}{ends}"
+        keys = list[int]()
         if wanted.limit is not None:
             keys = self._database.column(
                 f"SELECT DISTINCT l.id {_FROM}{ends} AND l.id > :beyond ORDER BY l.id LIMIT :limit",
@@ -220,7 +221,8 @@ class DerivedEdges:
         name = self._database.value(
             "SELECT e.name FROM entities e, chunks c JOIN topics t ON t.id = c.topic "
             "WHERE e.id = ? AND e.kind = 'code_symbol' AND c.id = ? AND t.kind != 'code'",
-            *(entity, chunk),
+            entity,
+            chunk,
         )
         return (
             name is not None and _where_said(self._chunks.texts([chunk])[chunk], name) is not None
@@ -246,22 +248,31 @@ class DerivedEdges:
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (chunk, source, relation, target) "
             "DO UPDATE SET weight = excluded.weight, change = excluded.change, "
             "components = excluded.components WHERE derived_edges.weight = ?",
-            *(chunk, source, self._database.relation_id(relation), target, weight, write.change),
-            *(evidence or None, json.dumps(dict(components)) if components else None, instead_of),
+            chunk,
+            source,
+            self._database.relation_id(relation),
+            target,
+            weight,
+            write.change,
+            evidence or None,
+            json.dumps(dict(components)) if components else None,
+            instead_of,
         )
 
     def documents(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[tuple[int, Edge]]:
         """Return the edges `documents`, from prose to code, each as (chunk, edge)."""
         if wanted.relation not in (None, DOCUMENTS):
             return []
-        values, sql = self._values(space, wanted, as_of), _SYMBOLS + _NAMED
+        values = self._values(space, wanted, as_of)
+        sql = _SYMBOLS + _NAMED
         if wanted.node is not None:
             sql += _DOCUMENTING[wanted.direction]
         rows = self._database.rows(sql, **values)
         texts = self._chunks.texts(sorted({row[0] for row in rows}))
         labels = self._labels((row[0] for row in rows), as_of, any_time=wanted.any_time)
         edges: dict[tuple[int, int, _Times], Edge] = {}
-        meant, weights = _meant(rows, texts), self._weights.in_force(space, as_of)
+        meant = _meant(rows, texts)
+        weights = self._weights.in_force(space, as_of)
         rivals = Counter((chunk, symbol_tail(name)) for chunk, name in meant)
         for chunk, symbol, name, *times in sorted(rows):
             span = meant.get((chunk, name))
@@ -327,13 +338,20 @@ class DerivedEdges:
         ends = {end for row in rows for end in (row[1], row[3])}
         described = self._entities.meant(space, ends, as_of)
         labels = self._labels((row[7] for row in rows), as_of, any_time=any_time)
-        texts, valid = self._chunks.texts(sorted(labels)), self._database.moment(as_of)[0]
-        edges, weights = [], self._weights.in_force(space, as_of)
+        texts = self._chunks.texts(sorted(labels))
+        valid = self._database.moment(as_of)[0]
+        edges = []
+        weights = self._weights.in_force(space, as_of)
         for number, source, relation, target, weight, evidence, components, chunk, *times in rows:
             if relation == "coref" and described[source] == described[target]:
                 continue  # both ends are shown as one entity
-            names = described[target].name, described[source].name
-            span = _stating(texts.get(chunk, ""), relation, evidence or "", *names)
+            start, end = _stating(
+                texts.get(chunk, ""),
+                relation,
+                evidence or "",
+                target=described[target].name,
+                source=described[source].name,
+            )
             parts = json.loads(components) if components else {}
             aged = weights.aged(relation, weight, parts, (valid - times[0]) / DAY_MICROSECONDS)
             edge = _edge(
@@ -343,7 +361,7 @@ class DerivedEdges:
                 weight=aged.value,
                 evidence=evidence or "",
                 components=aged.components,
-                provenance=Provenance(labels.get(chunk, f"(chunk {chunk})"), *span),
+                provenance=Provenance(labels.get(chunk, f"(chunk {chunk})"), start, end),
             )
             edges.append((chunk, edge))
         return edges
@@ -362,7 +380,8 @@ def _ends_with(node: int, own: str, name: str) -> bool:
 
 def _is_module(path: str, name: str) -> bool:
     """Return whether a symbol is the module of a file: `a.b` of `src/a/b.py`."""
-    stem, steps = _FOLDER_FILE.sub("", path), name.replace("::", "/").replace(".", "/")
+    stem = _FOLDER_FILE.sub("", path)
+    steps = name.replace("::", "/").replace(".", "/")
     return f"/{stem}".endswith(f"/{steps}")
 
 

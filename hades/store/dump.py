@@ -19,15 +19,13 @@ from hades.domain.times import DAY_MICROSECONDS, from_micros, iso, to_micros
 from hades.errors import Conflict, Corrupt, InvalidInput
 from hades.store import check
 from hades.store.archive import OWN_FACTS
-from hades.store.catalogue import COUNTED, NODE_TABLES, TABLES, Column, Range
+from hades.store.catalogue import COUNTED, NODE_TABLES, TABLES, Column, Range, quoted
 from hades.store.chunks import encoder_id
 from hades.store.database import Database, Glob, intact
 from hades.store.delta import checked, digest_of, pack, unpacked
 from hades.store.records import EMBEDDED, SECRET, Phase, Write
 from hades.store.topics import Topics
 
-_FORMER_PHASES = {2: Phase.EDGES}
-"""Phases in exports of older versions, which made vectors before names."""
 _AT_ONCE = 1_000
 _GAP = """
 SELECT t.name FROM topics t LEFT JOIN states s ON s.topic = t.id
@@ -67,9 +65,9 @@ def _query(table: str) -> tuple[list[str], str]:
         elif column.role != "derived":
             shown[name] = f'x."{name}"'
     listed = ", ".join(f'{sql} AS "{name}"' for name, sql in shown.items())
-    key = ", ".join(f'"{name}"' for name in TABLES[table].key)
     return list(shown), (
-        f"SELECT {listed} FROM {table} x {' '.join(joins)} {_WHERE.get(table, '')} ORDER BY {key}"
+        f"SELECT {listed} FROM {table} x {' '.join(joins)} {_WHERE.get(table, '')} "
+        f"ORDER BY {quoted(TABLES[table].key)}"
     )
 
 
@@ -161,7 +159,7 @@ class Loader:
             if column := _FIELDS[table].get(name):
                 row[name] = self._converted(table, name, column, value)
         if table == "pending":
-            row["phase"] = int(Phase(_FORMER_PHASES.get(row["phase"], row["phase"])))
+            row["phase"] = int(Phase(row["phase"]))
         self._move(table, row)
         put = {
             "spaces": self._space,
@@ -276,7 +274,8 @@ class Loader:
     def _inverse(self, row: dict[str, Any]) -> None:
         self._database.run(
             "INSERT INTO inverses VALUES (?, ?) ON CONFLICT DO NOTHING",
-            *(row["relation"], row["inverse"]),
+            row["relation"],
+            row["inverse"],
         )
 
     def _meta(self, row: dict[str, Any]) -> None:
@@ -286,7 +285,8 @@ class Loader:
         an address is skipped: an imported file must not decide where texts are sent.
         """
         self._check_fields("meta", row)
-        key, value = row["key"], row["value"]
+        key = row["key"]
+        value = row["value"]
         if key.startswith("history:"):
             _, space, rest = key.split(":", 2)
             key = f"history:{self._spaces[int(space)]}:{rest}"

@@ -69,13 +69,13 @@ class Edges:
 
     def actor(self, space: int, edge: int) -> str | None:
         """Return the actor who wrote the current belief about an edge, or None."""
-        found: str | None = self._database.value(
+        return self._database.text(
             "SELECT a.name FROM edges e JOIN changes c ON c.number = e.change "
             "JOIN actors a ON a.id = c.actor "
             "WHERE e.id = ? AND +e.space = ? AND e.retired_at IS NULL",
-            *(edge, space),
+            edge,
+            space,
         )
-        return found
 
     def revisions(self, edge: int, action: str, actor: str) -> tuple[int, int]:
         """Return how often an action of an actor revised an edge, and when last (0: never)."""
@@ -83,7 +83,9 @@ class Edges:
             "SELECT count(DISTINCT c.number), max(c.at) FROM edges e "
             "JOIN changes c ON c.number = e.change JOIN actors a ON a.id = c.actor "
             "WHERE e.id = ? AND c.action = ? AND a.name = ?",
-            *(edge, action, actor),
+            edge,
+            action,
+            actor,
         )
         return row[0], row[1] or 0
 
@@ -141,7 +143,8 @@ class Edges:
             "coalesce((SELECT max(u.last_used) FROM uses u JOIN states s ON s.id = u.state "
             f"WHERE e.{{0}} & 7 = {NodeKind.TOPIC} AND s.topic = e.{{0}} >> 3), 0)"
         )
-        source, target = of_end.format("source"), of_end.format("target")
+        source = of_end.format("source")
+        target = of_end.format("target")
         rows = self._database.rows(
             f"SELECT e.id, e.recorded_at, {source}, {target} FROM edges e WHERE e.space = :space "
             f"AND e.weight < :below AND {believed('e', ':known')} AND {holds('e', ':valid')}",
@@ -153,8 +156,7 @@ class Edges:
 
     def relation(self, name: str) -> int | None:
         """Return the number of a relation, or None if no edge ever had it."""
-        found: int | None = self._database.value("SELECT id FROM relations WHERE name = ?", name)
-        return found
+        return self._database.number("SELECT id FROM relations WHERE name = ?", name)
 
     def relations(self) -> dict[int, str]:
         """Return the names of all relations, by number."""
@@ -180,7 +182,9 @@ class Edges:
         known = self._database.moment(as_of)[1]
         rows = self._database.rows(
             f"{_SELECT} WHERE e.space = ? AND e.id = ? AND e.recorded_at <= ? ORDER BY e.row",
-            *(space, edge, known),
+            space,
+            edge,
+            known,
         )
         if not rows:
             raise NotFound(f"There is no edge {edge} in this space.")
@@ -191,7 +195,9 @@ class Edges:
         known = self._database.moment(as_of)[1]
         rows = self._database.rows(
             f"{_SELECT} WHERE +e.space = ?1 AND {believed('e', '?2')} AND e.id = ANY(?3)",
-            *(space, known, list(ids)),
+            space,
+            known,
+            list(ids),
         )
         return {edge.id: edge for edge in self._edges(space, rows, as_of)}
 
@@ -203,7 +209,8 @@ class Edges:
         rows = self._database.rows(
             f"{_SELECT} JOIN changes c ON c.subject = e.source AND c.at IN (e.recorded_at, "
             "e.retired_at) WHERE +e.space = ? AND c.number = ANY(?) ORDER BY e.row LIMIT 10000",
-            *(space, sorted(changes)),
+            space,
+            sorted(changes),
         )
         return self._edges(space, rows, NOW)
 
@@ -230,7 +237,7 @@ class Edges:
     def set_embedded(self, encoder: str) -> None:
         """Record up to which row all edges have vectors. Call it inside a transaction."""
         mark = self._embedded(encoder)
-        up_to: int | None = self._database.value(
+        up_to = self._database.number(
             "SELECT coalesce((SELECT e.row - 1 FROM edges e JOIN relations r ON r.id = e.relation "
             f"WHERE {_LACKING} ORDER BY e.row LIMIT 1), (SELECT max(row) FROM edges))",
             encoder=encoder,
@@ -334,7 +341,9 @@ class Edges:
         """Stop believing an edge: as known from now on, it was never true."""
         done = self._database.run(
             "UPDATE edges SET retired_at = ?, change = ? WHERE id = ? AND retired_at IS NULL",
-            *(write.at, write.change, edge),
+            write.at,
+            write.change,
+            edge,
         )
         if not done:
             raise NotFound(f"There is no edge {edge} that is still believed.")
@@ -346,7 +355,9 @@ class Edges:
             "WHERE e.space = ?1 AND e.relation = (SELECT id FROM relations WHERE name = ?2) "
             "AND e.retired_at IS NOT NULL AND c.action != ?3 AND NOT EXISTS ("
             "SELECT 1 FROM edges o WHERE o.id = e.id AND o.retired_at IS NULL)",
-            *(space, relation, action),
+            space,
+            relation,
+            action,
         )
         return set(rows)
 

@@ -90,8 +90,9 @@ class Entities(StorePart):
         """Return names of entities and topics that begin like a name and are about as long."""
         key = name_key(name)[:START_CHARACTERS]
         start = name[:START_CHARACTERS]
-        ranges = (key, key + _LAST_CHARACTER, start, start + _LAST_CHARACTER)
-        return self._database.column(_ALIKE, space, *ranges, len(name))
+        return self._database.column(
+            _ALIKE, space, key, key + _LAST_CHARACTER, start, start + _LAST_CHARACTER, len(name)
+        )
 
     def ensure(self, write: Write, space: int, name: str, kind: str) -> int:
         """Return the node of a name. Make an entity if there is none."""
@@ -171,7 +172,8 @@ class Entities(StorePart):
         known = self._database.moment(as_of)[1] if as_of.known else FOREVER
         rows = self._database.rows(
             f"SELECT m.entity, m.target FROM merges m WHERE m.space = ?1 AND {believed('m', '?2')}",
-            *(space, known),
+            space,
+            known,
         )
         into = dict(rows)
         return {entity: _root(into, entity) for entity in into}
@@ -224,7 +226,9 @@ class Entities(StorePart):
             "SELECT n.name FROM names n JOIN entities e ON e.id = n.entity "
             "WHERE e.space = ?1 AND lower(n.name) LIKE ?2 AND n.retired_at IS NULL "
             "ORDER BY n.id DESC LIMIT ?3",
-            *(space, f"%{part}%", limit),
+            space,
+            f"%{part}%",
+            limit,
         )
 
     def first_known(self, node: int, entities: Sequence[int], as_of: AsOf) -> datetime | None:
@@ -265,7 +269,8 @@ class Entities(StorePart):
         counts = dict(
             self._database.rows(
                 f"SELECT m.entity, count(DISTINCT m.chunk) {_PRESENT} GROUP BY m.entity",
-                *(sorted(groups), *moment),
+                sorted(groups),
+                *moment,
             )
         )
         for entity, group in groups.items():
@@ -343,7 +348,9 @@ class Entities(StorePart):
             done = self._database.run(
                 "UPDATE merges SET retired_at = ?, change = ? "
                 "WHERE entity = ? AND retired_at IS NULL",
-                *(write.at, write.change, own),
+                write.at,
+                write.change,
+                own,
             )
             if not done:
                 raise NotFound(f"{name!r} was not merged into another, so it cannot be split.")
@@ -353,7 +360,10 @@ class Entities(StorePart):
         self._database.run(
             "UPDATE names SET retired_at = ?, change = ? "
             "WHERE entity = ? AND key = ? AND retired_at IS NULL",
-            *(write.at, write.change, entity, key),
+            write.at,
+            write.change,
+            entity,
+            key,
         )
         write.subject = self.ensure(write, space, name, "concept")
 
@@ -377,9 +387,7 @@ class Entities(StorePart):
 
     def _find(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
         known = FOREVER if as_of.known is None else to_micros(as_of.known)
-        keys = exact_key(name), name_key(name)
-        entity: int | None = self._database.value(_FIND, space, *keys, known)
-        return entity
+        return self._database.number(_FIND, space, exact_key(name), name_key(name), known)
 
     def _topic(self, space: int, name: str) -> Any:
         """Return the id of a topic and the entity it is about, or None."""

@@ -20,7 +20,8 @@ HUB_MENTIONS = 100
 """A name with more mentions is a hub: hops do not follow it."""
 COUNTED_AT_MOST = 1_000
 """The most mentions counted to see how rare a name is. With this many it counts as everywhere."""
-EDGE_HOPS, EDGES_AT_MOST = 3, 5_000
+EDGE_HOPS = 3
+EDGES_AT_MOST = 5_000
 """How many hops written edges are followed, and the most edges of a hop."""
 _TITLE_WORTH = 3.0
 """Weight of an arc to a title, where one to another name is 1 (as in `hades.index.graph_build`)."""
@@ -97,12 +98,15 @@ class ExcerptFeed(Changefeed):
         )
         seen = {row[1] << 3 | NodeKind.ENTITY for row in self._mentions}
         seen |= {*nodes, *(topic << 3 | NodeKind.TOPIC for topic in self._topics)}
-        front, self._edges, facts = seen, set[int](), set[int]()
+        front = seen
+        self._edges = set[int]()
+        facts = set[int]()
         for _ in range(EDGE_HOPS):
             rows = database.rows(
                 "SELECT row, id, source, target FROM edges WHERE source = ANY(?1) "
                 "OR target = ANY(?1) ORDER BY row DESC LIMIT ?2",
-                *(list(front), EDGES_AT_MOST),
+                list(front),
+                EDGES_AT_MOST,
             )
             self._edges |= {row[0] for row in rows}
             facts |= {row[1] for row in rows}
@@ -153,7 +157,8 @@ class ExcerptFeed(Changefeed):
             self._vectors[encoder] = self._database.rows(
                 "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
                 "WHERE e.name = ? AND v.node = ANY(?)",
-                *(encoder, self._embedded),
+                encoder,
+                self._embedded,
             )
         return iter([self._vectors[encoder]])
 
@@ -163,7 +168,8 @@ class ExcerptFeed(Changefeed):
             "SELECT e.id, (SELECT count(*) FROM "
             "(SELECT 1 FROM mentions WHERE entity = e.id LIMIT ?2) s) "
             "FROM unnest(CAST(?1 AS bigint[])) AS e (id)",
-            *(list(entities), COUNTED_AT_MOST),
+            list(entities),
+            COUNTED_AT_MOST,
         )
         whole = self._database.value("SELECT max(id) FROM chunks") or 0
         return {entity: whole if n == COUNTED_AT_MOST else n for entity, n in rows}, whole

@@ -84,7 +84,9 @@ class Weights(StorePart):
         columns = ", ".join(f"{name} = ?" for name in changed)
         self._database.run(
             f"UPDATE weight_snapshots SET {columns}, change = ? WHERE id = ?",
-            *(*changed.values(), write.change, snapshot),
+            *changed.values(),
+            write.change,
+            snapshot,
         )
 
 
@@ -96,7 +98,8 @@ class FeedbackTable(StorePart):
         given: dict[Target, Verdict] = {}
         for text in self._database.column(
             "SELECT verdicts FROM feedback WHERE space = ? AND recall = ? ORDER BY id",
-            *(space, recall),
+            space,
+            recall,
         ):
             given |= _judgement(text).verdicts
         return given
@@ -156,7 +159,9 @@ class FeedbackTable(StorePart):
             self._database.value(
                 "SELECT count(*) FROM feedback WHERE space = ? AND actor = ? AND at >= ? "
                 "AND (snapshot IS NOT NULL OR held_out = 1)",
-                *(space, self._database.actor_id(actor), since),
+                space,
+                self._database.actor_id(actor),
+                since,
             )
         )
 

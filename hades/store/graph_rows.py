@@ -68,7 +68,8 @@ class GraphRows(StorePart):
         """Return (id, name) of all entities of a space known at a moment, merged ones too."""
         return self._database.rows(
             "SELECT id, name FROM entities WHERE space = ? AND recorded_at <= ? ORDER BY name, id",
-            *(space, self._database.moment(as_of)[1]),
+            space,
+            self._database.moment(as_of)[1],
         )
 
     def mentions(self, chunks: Sequence[int]) -> list[MentionRow]:

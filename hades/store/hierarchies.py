@@ -81,7 +81,8 @@ class Hierarchies(StorePart):
         """Return the hierarchy of a space that held at a known time, or None."""
         row = self._database.row(
             f"{_HIERARCHY} space = ?1 AND {believed('h', '?2')} ORDER BY id DESC LIMIT 1",
-            *(space, self._known(as_of)),
+            space,
+            self._known(as_of),
         )
         return None if row is None else _hierarchy(row)
 
@@ -89,18 +90,20 @@ class Hierarchies(StorePart):
         """Return all hierarchies of a space known at a moment, the newest first."""
         rows = self._database.rows(
             f"{_HIERARCHY} space = ? AND recorded_at <= ? ORDER BY id DESC",
-            *(space, self._known(as_of)),
+            space,
+            self._known(as_of),
         )
         return [_hierarchy(row) for row in rows]
 
     def hierarchy_of(self, space: int, cluster: int, as_of: AsOf) -> int | None:
         """Return the hierarchy of a cluster known at a moment; None if the space has none such."""
-        number: int | None = self._database.value(
+        return self._database.number(
             "SELECT h.id FROM clusters c JOIN hierarchies h ON h.id = c.hierarchy "
             "WHERE c.id = ? AND h.space = ? AND h.recorded_at <= ?",
-            *(cluster, space, self._known(as_of)),
+            cluster,
+            space,
+            self._known(as_of),
         )
-        return number
 
     def clusters(self, hierarchy: int, as_of: AsOf) -> list[Cluster]:
         """Return the clusters of a hierarchy with their sizes at a moment, by number."""
@@ -154,7 +157,9 @@ class Hierarchies(StorePart):
         rows = self._database.rows(
             f"{_MEMBERSHIPS} JOIN hierarchies h ON h.id = c.hierarchy "
             "WHERE h.space = ?1 AND m.id > ?2 ORDER BY m.id LIMIT ?3",
-            *(space, after, limit),
+            space,
+            after,
+            limit,
         )
         return [StoredMember._make(row) for row in rows]
 
@@ -165,7 +170,9 @@ class Hierarchies(StorePart):
         rows = self._database.rows(
             "SELECT m.chunk, c.id, c.parent FROM memberships m JOIN clusters c ON c.id = m.cluster "
             f"WHERE c.hierarchy = ?1 AND m.chunk = ANY(?2) AND {believed('m', '?3')}",
-            *(hierarchy, list(chunks), self._known(as_of)),
+            hierarchy,
+            list(chunks),
+            self._known(as_of),
         )
         return {chunk: (cluster, parent) for chunk, cluster, parent in rows}
 
@@ -181,7 +188,9 @@ class Hierarchies(StorePart):
             10_000,
             f"SELECT m.chunk, m.cluster FROM memberships m {by} "
             f"WHERE m.change > ?3 AND {_OF_HIERARCHY} AND {believed('m', '?2')} ORDER BY m.id",
-            *(hierarchy, self._known(as_of), after),
+            hierarchy,
+            self._known(as_of),
+            after,
         )
 
     def changed_at(self, hierarchy: int) -> int:
@@ -196,7 +205,8 @@ class Hierarchies(StorePart):
         blank = self._database.value(
             "SELECT count(*) FROM clusters WHERE hierarchy = ? AND label = ''", hierarchy.id
         )
-        share, lost = (joined + gone) / max(1, hierarchy.chunks), hierarchy.nearness - near
+        share = (joined + gone) / max(1, hierarchy.chunks)
+        lost = hierarchy.nearness - near
         due = ""
         if encoder != hierarchy.encoder:
             due = f"its vectors are of the encoder {hierarchy.encoder}, not {encoder}"
@@ -218,7 +228,9 @@ class Hierarchies(StorePart):
             "JOIN entities e ON e.id = r.entity AND e.space = ?1 GROUP BY r.entity "
             "HAVING count(*) BETWEEN ?2 AND ?3) rare ON rare.entity = m.entity "
             "ORDER BY m.entity, m.chunk",
-            *(space, least, most),
+            space,
+            least,
+            most,
         )
 
     def stated_ends(self, space: int) -> Iterator[list[tuple[int, int]]]:
@@ -248,7 +260,9 @@ class Hierarchies(StorePart):
             f"JOIN chunks c ON v.node = c.id << 3 | {NodeKind.CHUNK} "
             "JOIN topics t ON t.id = c.topic "
             "WHERE e.name = ? AND v.change > ? AND t.space = ? ORDER BY c.id",
-            *(encoder, change, space),
+            encoder,
+            change,
+            space,
         )
 
     def spaces_of(self, chunks: Sequence[int]) -> dict[int, int]:
@@ -278,7 +292,8 @@ class Hierarchies(StorePart):
         self._database.run(_RETIRE.format("memberships", of_space), space, *at)
         self._database.run(
             "UPDATE hierarchies SET retired_at = ?2 WHERE retired_at IS NULL AND space = ?1",
-            *(space, write.at),
+            space,
+            write.at,
         )
         hierarchy = self._database.insert(
             "hierarchies",
@@ -331,7 +346,8 @@ class Hierarchies(StorePart):
         rows = self._database.rows(
             f"SELECT m.chunk, m.cluster, m.near FROM memberships m WHERE {_OF_HIERARCHY} "
             "AND m.retired_at = ?2 ORDER BY m.chunk",
-            *(hierarchy, ended),
+            hierarchy,
+            ended,
         )
         details = json.loads(details) | {"restored_from": hierarchy}
         copy, numbers = self.put(write, space, encoder, details, drafts)

@@ -15,7 +15,10 @@ class Idempotency(StorePart):
         row = self._database.row(
             "SELECT n.request_digest, n.answer FROM idempotency n JOIN actors a ON a.id = n.actor "
             "WHERE n.space = ? AND a.name = ? AND n.key_digest = ? AND n.at > ?",
-            *(space, by, _digest(key), since),
+            space,
+            by,
+            _digest(key),
+            since,
         )
         return None if row is None else (row[0], row[1])
 

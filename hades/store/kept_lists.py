@@ -17,13 +17,33 @@ from hades.store.database import Database
 
 LISTS_AT_MOST = 32
 SPARE = 2
-"""So many times the wanted rows are kept."""
+"""A list keeps this many times the rows that were asked for."""
 ADDING = frozenset(
     {
-        *("remember", "forget", "withdraw", "promote", "consolidate", "ingest"),
-        *("relate", "unrelate", "change_fact", "resolve", "prune"),
-        *("propose", "approve", "reject", "refuse", "add_alias", "mention", "feedback"),
-        *("cut", "embed", "link", "match", "organise", "set_inverse"),
+        "remember",
+        "forget",
+        "withdraw",
+        "promote",
+        "consolidate",
+        "ingest",
+        "relate",
+        "unrelate",
+        "change_fact",
+        "resolve",
+        "prune",
+        "propose",
+        "approve",
+        "reject",
+        "refuse",
+        "add_alias",
+        "mention",
+        "feedback",
+        "cut",
+        "embed",
+        "link",
+        "match",
+        "organise",
+        "set_inverse",
     }
 )
 """Actions that add states, or beliefs about edges, and change no other row of a list."""

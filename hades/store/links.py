@@ -9,7 +9,8 @@ from hades.domain.times import AsOf
 from hades.store.database import StorePart, believed, holds
 from hades.store.states import STATE_THEN
 
-ROWS_AT_MOST, PASSAGES_AT_MOST = 500_000, 100_000
+ROWS_AT_MOST = 500_000
+PASSAGES_AT_MOST = 100_000
 """The most mentions or edges that are read, and the most vectors."""
 _THERE = f"{holds('p', ':valid')} AND {believed('p', ':known')}"
 _TOPICS = f"""

@@ -126,7 +126,9 @@ class Mentions:
                 best = best._replace(kind=described[2])
             self._database.run(
                 "UPDATE entities SET name = ?, origin = ?, kind = ?, change = ? WHERE id = ?",
-                *(*best, write.change, entity),
+                *best,
+                write.change,
+                entity,
             )
         return int(entity)
 
@@ -141,7 +143,10 @@ class Mentions:
         row = self._database.row(
             "SELECT id, name, origin, kind FROM entities "
             "WHERE space = ? AND key = ? AND name = ? AND origin = ?",
-            *(space, plain, name, USERS_WORD),
+            space,
+            plain,
+            name,
+            USERS_WORD,
         )
         if row is not None:
             self._database.run(
@@ -154,7 +159,10 @@ class Mentions:
         self._entities.add_name(write, entity, name_key(alias), alias)
         self._database.run(
             "INSERT INTO mentions VALUES (?, ?, ?, NULL, ?) ON CONFLICT DO NOTHING",
-            *(chunk, entity, origin, write.change),
+            chunk,
+            entity,
+            origin,
+            write.change,
         )
 
     def names(self, space: int, after: int = 0) -> list[tuple[int, int, str]]:
@@ -162,7 +170,8 @@ class Mentions:
         return self._database.rows(
             "SELECT n.id, n.entity, n.key FROM names n CROSS JOIN entities e ON e.id = n.entity "
             "WHERE e.space = ? AND n.id > ? AND n.retired_at IS NULL ORDER BY n.id",
-            *(space, after),
+            space,
+            after,
         )
 
     def ever_named(self, space: int) -> tuple[list[str], list[str]]:
@@ -176,7 +185,8 @@ class Mentions:
         return self._database.rows(
             f"SELECT n.id, n.entity, n.key {_BY_KEYS} {_OF_KEYS} AND n.retired_at IS NULL "
             "ORDER BY n.id",
-            *(space, list(keys)),
+            space,
+            list(keys),
         )
 
     def mentioned(self, space: int, keys: Sequence[str], known: int) -> list[tuple[int, int]]:
@@ -184,7 +194,9 @@ class Mentions:
         return self._database.rows(
             f"SELECT DISTINCT m.entity, m.chunk {_BY_KEYS} "
             f"CROSS JOIN mentions m ON m.entity = e.id {_OF_KEYS} AND {believed('n', '?3')}",
-            *(space, list(keys), known),
+            space,
+            list(keys),
+            known,
         )
 
     def find(
@@ -201,7 +213,9 @@ class Mentions:
         """Return (key, entity) of every entity that had one of the keys at the time `known`."""
         return self._database.rows(
             f"SELECT DISTINCT n.key, n.entity {_BY_KEYS} {_OF_KEYS} AND {believed('n', '?3')}",
-            *(space, list(keys), known),
+            space,
+            list(keys),
+            known,
         )
 
     def together(
@@ -234,7 +248,9 @@ class Mentions:
             "SELECT 1 FROM mentions a JOIN mentions b USING (chunk) JOIN presences p USING (chunk) "
             "WHERE a.entity = ?1 AND b.entity = ?4 AND coalesce(a.introduces, 0) <> 1 "
             f"AND coalesce(b.introduces, 0) <> 1 AND {PRESENT} LIMIT 1",
-            *(entity, *self._database.moment(as_of), other),
+            entity,
+            *self._database.moment(as_of),
+            other,
         )
         return row is not None
 
@@ -255,7 +271,10 @@ class Mentions:
             # Read chunks first: otherwise SQLite reads and sorts those of the whole space.
             "SELECT c.id FROM chunks c CROSS JOIN topics t ON t.id = c.topic "
             "WHERE t.space = ? AND c.id > ? AND c.id <= ? ORDER BY c.id LIMIT ?",
-            *(space, after, up_to, limit),
+            space,
+            after,
+            up_to,
+            limit,
         )
 
     def last_chunk(self) -> int:
@@ -292,7 +311,7 @@ class Mentions:
     def topic_node(self, space: int, topic: str) -> int:
         """Return the node of a topic. Make the topic, without a state, if there is none."""
         sql = "SELECT id FROM topics WHERE space = ? AND name = ?"
-        known: int | None = self._database.value(sql, space, topic)
+        known = self._database.number(sql, space, topic)
         topic_id = known or self._database.insert("topics", space=space, name=topic)
         return topic_id << 3 | NodeKind.TOPIC
 

@@ -52,7 +52,8 @@ class _Folder:
     """Objects as files below a folder."""
 
     def __init__(self, place: str) -> None:
-        self.place, self._root = place, Path(place).expanduser().absolute()
+        self.place = place
+        self._root = Path(place).expanduser().absolute()
 
     def put(self, name: str, data: bytes) -> None:
         """Write an object. It is on the disk when this returns."""
@@ -119,7 +120,8 @@ class _Bucket:
             from obstore.store import from_url
         except ImportError as error:
             raise lacking(f"The archive {place} needs", "cluster") from error
-        self._obstore, self._failed = obstore, BaseError
+        self._obstore = obstore
+        self._failed = BaseError
         # obstore 0.12 raises the built-in one.
         self._missing = (NotFoundError, FileNotFoundError)
         limits: Any = {

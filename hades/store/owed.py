@@ -14,7 +14,10 @@ from functools import partial
 from hades.errors import HadesError
 from hades.store.database import Database
 
-REWRITE, LOG, INDEXES, LEFTOVERS = "file", "log", "indexes", "leftovers"
+REWRITE = "file"
+LOG = "log"
+INDEXES = "indexes"
+LEFTOVERS = "leftovers"
 ARCHIVE = "archive:"
 """Prefix of rows that name archive objects to remove; the start of their names follows."""
 _log = logging.getLogger(__name__)

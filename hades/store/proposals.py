@@ -37,7 +37,8 @@ class Proposals(StorePart):
         status: str = "waiting",
     ) -> int:
         """Add a proposal and return its number. If `status` is not waiting, `by` has decided it."""
-        actor, decided = self._database.actor_id(by), status != "waiting"
+        actor = self._database.actor_id(by)
+        decided = status != "waiting"
         return self._database.insert(
             "proposals",
             space=space,
@@ -73,24 +74,30 @@ class Proposals(StorePart):
         rows = self._database.rows(
             _SELECT + "WHERE p.space = ?1 AND (p.status = ?2 OR ?2 IS NULL) AND p.id > ?3 "
             "AND p.at >= ?5 ORDER BY p.id LIMIT ?4",
-            *(space, status, after, NO_LIMIT if limit is None else limit, since),
+            space,
+            status,
+            after,
+            NO_LIMIT if limit is None else limit,
+            since,
         )
         return [_proposal(row) for row in rows]
 
     def waiting(self, space: int, kind: str, fields: Mapping[str, Any]) -> int | None:
         """Return the number of a waiting proposal with the same kind and fields, or None."""
-        found: int | None = self._database.value(
+        return self._database.number(
             "SELECT id FROM proposals WHERE space = ? AND status = 'waiting' AND kind = ? "
             "AND fields = ? LIMIT 1",
-            *(space, kind, _text(fields)),
+            space,
+            kind,
+            _text(fields),
         )
-        return found
 
     def agreeing(self, space: int, kind: str, fields: Mapping[str, Any]) -> list[Proposal]:
         """Return the waiting proposals of the same change, oldest first; evidence may differ."""
         rows = self._database.rows(
             _SELECT + "WHERE p.space = ? AND p.status = 'waiting' AND p.kind = ? ORDER BY p.id",
-            *(space, kind),
+            space,
+            kind,
         )
         change = _text(_without_evidence(fields))
         waiting = [_proposal(row) for row in rows]
@@ -101,7 +108,8 @@ class Proposals(StorePart):
         rows = self._database.rows(
             _SELECT + "WHERE p.space = ? AND p.status = 'refused' AND p.why LIKE ? ESCAPE '!' "
             "ORDER BY p.id",
-            *(space, f"%{_escaped(topic)}@%"),
+            space,
+            f"%{_escaped(topic)}@%",
         )
         return [_proposal(row) for row in rows]
 
@@ -114,7 +122,8 @@ class Proposals(StorePart):
         rows = self._database.rows(
             _SELECT + "WHERE p.space = ? AND p.status = 'waiting' AND p.fields LIKE ? ESCAPE '!' "
             "ORDER BY p.id",
-            *(space, f"%{named}%"),
+            space,
+            f"%{named}%",
         )
         return [_proposal(row) for row in rows]
 
@@ -128,7 +137,11 @@ class Proposals(StorePart):
         self._database.run(
             "UPDATE proposals SET status = ?, decided_by = ?, decided_at = ?, "
             "why = COALESCE(?, why), change = ? WHERE id = ?",
-            *(status, *decided, why or None, write.change, proposal),
+            status,
+            *decided,
+            why or None,
+            write.change,
+            proposal,
         )
 
 

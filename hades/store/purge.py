@@ -192,7 +192,8 @@ class _Eraser:
         for state, text in self._database.rows(
             "SELECT s.id, s.metadata FROM states s JOIN topics t ON t.id = s.topic "
             "WHERE t.space = ? AND s.metadata LIKE ?",
-            *(self._space, f'%"{PROMOTION}"%'),
+            self._space,
+            f'%"{PROMOTION}"%',
         ):
             metadata = json.loads(text)
             kept = {**metadata, PROMOTION: _without(metadata.get(PROMOTION), names)}
@@ -256,7 +257,8 @@ class _Eraser:
         run(
             "UPDATE hierarchies SET change = ? "
             "WHERE id IN (SELECT hierarchy FROM clusters WHERE id = ANY(?))",
-            *(self._write.change, both),
+            self._write.change,
+            both,
         )
 
 

@@ -103,15 +103,15 @@ def _logged(number: str, at: int, asker: str, recall: Recall) -> LoggedQuery:
         for path in recall.paths
     )
     return LoggedQuery(
-        number,
-        from_micros(at),
-        asker,
-        recall.question,
-        tuple(passage.id for passage in recall.passages),
-        tuple(paths),
-        tuple(fact.edge.id for fact in recall.facts),
-        round(recall.conveyance.value, 4),
-        recall.ms,
+        id=number,
+        at=from_micros(at),
+        asker=asker,
+        question=recall.question,
+        passages=tuple(passage.id for passage in recall.passages),
+        paths=tuple(paths),
+        facts=tuple(fact.edge.id for fact in recall.facts),
+        conveyance=round(recall.conveyance.value, 4),
+        ms=recall.ms,
     )
 
 
@@ -122,8 +122,16 @@ def _row(space: int, change: int, query: LoggedQuery) -> tuple[object, ...]:
         "facts": query.facts,
         "conveyance": query.conveyance,
     }
-    asked = query.id, to_micros(query.at), query.asker or None, query.question
-    return space, *asked, json.dumps(shown, ensure_ascii=False), query.ms, change
+    return (
+        space,
+        query.id,
+        to_micros(query.at),
+        query.asker or None,
+        query.question,
+        json.dumps(shown, ensure_ascii=False),
+        query.ms,
+        change,
+    )
 
 
 def _query(row: tuple[str, int, str | None, str, str, float]) -> LoggedQuery:
@@ -135,6 +143,13 @@ def _query(row: tuple[str, int, str | None, str, str, float]) -> LoggedQuery:
             for words, score, steps in shown["paths"]
         ]
         return LoggedQuery(
-            *(recall, from_micros(at), asker or "", question, tuple(shown["passages"])),
-            *(tuple(paths), tuple(shown["facts"]), shown["conveyance"], ms),
+            id=recall,
+            at=from_micros(at),
+            asker=asker or "",
+            question=question,
+            passages=tuple(shown["passages"]),
+            paths=tuple(paths),
+            facts=tuple(shown["facts"]),
+            conveyance=shown["conveyance"],
+            ms=ms,
         )

@@ -68,8 +68,8 @@ def run_steps(
             run(define(statement))
         run("INSERT INTO migrations VALUES (?, ?, ?)", number, name, now)
     if not done:
-        own = ("generation", secrets.token_hex(8), ANSWERS_SECRET, secrets.token_hex(32))
-        run("INSERT INTO meta VALUES (?, ?), (?, ?)", *own)
+        run("INSERT INTO meta VALUES (?, ?)", "generation", secrets.token_hex(8))
+        run("INSERT INTO meta VALUES (?, ?)", ANSWERS_SECRET, secrets.token_hex(32))
         run("INSERT INTO spaces (name, created_at) VALUES ('default', ?)", now)
 
 

@@ -63,12 +63,12 @@ class Sources:
 
     def root_of(self, space: int, topic: str) -> str | None:
         """Return the root of a topic, or None if it was not ingested."""
-        root: str | None = self._database.value(
+        return self._database.text(
             "SELECT o.root FROM sources o JOIN topics t ON t.id = o.topic "
             "WHERE t.space = ? AND t.name = ?",
-            *(space, topic),
+            space,
+            topic,
         )
-        return root
 
     def commits(self, topics: Sequence[int], as_of: AsOf) -> list[CommitRow]:
         """Return the commits of topics (given as nodes) up to a moment, newest first."""
@@ -80,8 +80,9 @@ class Sources:
             metadata = json.loads(text)
             said = [metadata.get(name) for name in ("commit", "author", "message")]
             if all(isinstance(value, str) for value in said):  # a note may have these keys, too
-                times = from_micros(when), from_micros(recorded)
-                found.append(CommitRow(topic, version, *times, *said))
+                found.append(
+                    CommitRow(topic, version, from_micros(when), from_micros(recorded), *said)
+                )
         return found
 
     def put(
@@ -108,6 +109,7 @@ class Sources:
                 self._database.run(
                     "UPDATE states SET digest = ? WHERE topic = ? AND version = ?",
                     digest_of(new, state.version, state.content.encode()),
-                    *(topic_id, state.version),
+                    topic_id,
+                    state.version,
                 )
         write.subject = topic_id << 3 | NodeKind.TOPIC

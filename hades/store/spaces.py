@@ -102,7 +102,9 @@ class Spaces:
             "JOIN actors a ON a.id = c.actor LEFT JOIN spaces s ON s.id = c.space "
             "WHERE (c.space = ? OR c.space IS NULL) AND c.number < ? "
             f"{without}ORDER BY c.number DESC LIMIT ?",
-            *(space, before, limit),
+            space,
+            before,
+            limit,
         )
         with intact("The change log"):
             subjects = self._entities.described({row[5] for row in rows} - {None})
@@ -126,10 +128,13 @@ class Spaces:
         step = (max(now, first) - first) // steps + 1
         rows = self._database.rows(_GROWTH, space=space, first=first, step=step)
         new = {number: (int(topics), states) for number, topics, states in rows}
-        growth, topics, states = [], 0, 0
+        growth = []
+        topics = 0
+        states = 0
         for number in range(steps):
             more = new.get(number, (0, 0))
-            topics, states = topics + more[0], states + more[1]
+            topics = topics + more[0]
+            states = states + more[1]
             growth.append(Growth(from_micros(first + (number + 1) * step), topics, states))
         return growth
 

@@ -175,7 +175,8 @@ class States:
         With `lost_ok`, lost or damaged texts are left out and logged once. Indexes need this: they
         read all spaces, and a bad text in one space must not stop the others.
         """
-        contents, wanted = {}, set(states)
+        contents = {}
+        wanted = set(states)
         for topic, *values in self._database.rows(_BY_ID, sorted(wanted)):
             row = StateRow(*values)
             wanted.remove(row.id)
@@ -206,12 +207,15 @@ class States:
         encoding, _, body = pack(self._content(name, row))
         self._database.run(
             "UPDATE states SET encoding = ?, depth = 0, body = ? WHERE id = ?",
-            *(encoding, body, row.id),
+            encoding,
+            body,
+            row.id,
         )
         self._database.run(
             "UPDATE states SET depth = version - ?2 WHERE topic = ?1 AND version > ?2 "
             f"AND version - depth < ?2 AND encoding IN ({DELTA}, {DELTA_ZIPPED})",
-            *(topic, version),
+            topic,
+            version,
         )
         if row.head is not None:
             self._database.run("DELETE FROM heads WHERE topic = ?", topic)
@@ -235,16 +239,20 @@ class States:
         chain = self._database.rows(
             "SELECT encoding, body FROM states WHERE topic = ? AND version BETWEEN ? AND ? "
             "ORDER BY version",
-            *(row.topic, row.version - row.depth, row.version - 1),
+            row.topic,
+            row.version - row.depth,
+            row.version - 1,
         )
         for encoding, body in chain:
             content = unpacked(topic, row.version, encoding, body, content)
         return self._checked(topic, row, content)
 
     def _checked(self, topic: str, row: StateRow, old: bytes | None) -> bytes:
-        encoding, body = row.encoding, row.body
+        encoding = row.encoding
+        body = row.body
         if row.head is not None:
-            encoding, body = WHOLE, row.head
+            encoding = WHOLE
+            body = row.head
         elif row.object is not None:
             body = self.archive.content(row.object, row.version)
         content = unpacked(topic, row.version, encoding, body, old)
@@ -262,10 +270,9 @@ class States:
         return tuple(f"{name}@{version}" for name, version in rows)
 
     def _find(self, space: int, topic: str) -> int | None:
-        found: int | None = self._database.value(
+        return self._database.number(
             "SELECT id FROM topics WHERE space = ? AND name = ?", space, topic
         )
-        return found
 
     def _missing(self, space: int, topic: str) -> NotFound:
         name = self._database.value("SELECT name FROM spaces WHERE id = ?", space)

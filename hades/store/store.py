@@ -129,7 +129,8 @@ class Store:
         stored = self.database.value("SELECT count(*) FROM states") - archived
         tiers = [*self.kept_tiers(), Tier("store", "store", stored, self.database.size())]
         if archived or self.database.meta(OWN_FACTS[0]):
-            size, where = archive.size(), archive.place() or ""
+            size = archive.size()
+            where = archive.place() or ""
             where += " (missing)" if archived and not size else ""
             tiers.append(Tier("archive", where, archived, size or None))
         return tiers
@@ -223,7 +224,8 @@ class Store:
 
         Lost texts stay recorded as archived.
         """
-        archive, lost = self.topics.archive, list[HadesError]()
+        archive = self.topics.archive
+        lost = list[HadesError]()
         with copied.transaction():
             for name in copied.column("SELECT DISTINCT object FROM archived ORDER BY object"):
                 try:

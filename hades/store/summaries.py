@@ -72,7 +72,12 @@ class Summaries(StorePart):
             "FROM topics t JOIN states s ON s.topic = t.id WHERE t.space = ?1 AND t.kind <> ?2 "
             f"AND s.level = 0 AND {believed('s', '?6')} AND s.valid_from >= ?5 "
             "AND s.valid_from < ?3 ORDER BY s.valid_from, s.id",
-            *(space, KIND, until, DEFAULT_IMPORTANCE, since, self._database.moment(as_of)[1]),
+            space,
+            KIND,
+            until,
+            DEFAULT_IMPORTANCE,
+            since,
+            self._database.moment(as_of)[1],
         )
         return [StateOfPeriod(*row) for row in rows]
 
@@ -83,7 +88,9 @@ class Summaries(StorePart):
             "SELECT e.id, e.valid_from, e.valid_to FROM edges e "
             "JOIN relations r ON r.id = e.relation AND r.name <> ?2 "
             f"WHERE e.space = ?1 AND {believed('e', '?3')} ORDER BY e.id",
-            *(space, SIMILAR_TO, self._database.moment(as_of)[1]),
+            space,
+            SIMILAR_TO,
+            self._database.moment(as_of)[1],
         ):
             for moment in edge[1:]:
                 if moment is not None:
@@ -125,7 +132,8 @@ class Summaries(StorePart):
             "JOIN states said ON said.topic = c.id JOIN originals o ON o.state = said.id "
             "JOIN states s ON s.id = o.summary AND s.level = 0 JOIN topics t ON t.id = s.topic "
             "WHERE c.space = ? AND c.name = ? ORDER BY s.id",
-            *(space, topic),
+            space,
+            topic,
         )
         return [
             (name, version, json.loads(metadata or "{}")) for name, version, metadata, _ in rows

@@ -140,7 +140,9 @@ class Topics(States):
         found = self._database.rows(
             "SELECT state FROM placements WHERE chunk = ANY(?1) UNION SELECT id FROM "
             "(SELECT id, change FROM states ORDER BY id DESC LIMIT ?2) l WHERE l.change > ?3",
-            *(chunks, recent, since),
+            chunks,
+            recent,
+            since,
         )
         rows = self._database.rows(
             "SELECT s.id, t.name, s.version, s.valid_from, s.confidence, a.name "
@@ -148,7 +150,8 @@ class Topics(States):
             "LEFT JOIN changes c ON c.number = s.change LEFT JOIN actors a ON a.id = c.actor "
             "WHERE s.id = ANY(?1) AND t.latest = s.id AND +t.space = ?2 AND t.kind = 'note' "
             "AND t.planned = 0 AND s.level = 0 AND s.encoding IS NOT NULL ORDER BY s.id",
-            *([state for (state,) in found], space),
+            [state for (state,) in found],
+            space,
         )
         return {state: row for state, *row in rows}
 
@@ -158,7 +161,9 @@ class Topics(States):
             "SELECT t.name FROM topics t JOIN states s ON s.id = t.latest "
             "WHERE t.space = ?1 AND lower(t.name) LIKE ?2 AND s.encoding IS NOT NULL "
             "ORDER BY t.id DESC LIMIT ?3",
-            *(space, f"%{part}%", limit),
+            space,
+            f"%{part}%",
+            limit,
         )
 
     def written(self, space: int, changes: Iterable[int]) -> dict[int, tuple[str, int]]:
@@ -167,7 +172,8 @@ class Topics(States):
             "SELECT c.number, t.name, s.version FROM changes c "
             f"JOIN topics t ON c.subject = t.id << 3 | {NodeKind.TOPIC} AND t.space = ?1 "
             "JOIN states s ON s.topic = t.id AND s.change = c.number WHERE c.number = ANY(?2)",
-            *(space, sorted(changes)),
+            space,
+            sorted(changes),
         )
         return {change: (topic, version) for change, topic, version in rows}
 
@@ -176,7 +182,8 @@ class Topics(States):
         rows = self._database.rows(
             "SELECT name, id, versions, latest, planned FROM topics "
             "WHERE space = ? AND name = ANY(?)",
-            *(space, [*topics]),
+            space,
+            [*topics],
         )
         return {name: tuple(stamp) for name, *stamp in rows}
 
@@ -190,20 +197,20 @@ class Topics(States):
 
     def kind(self, space: int, topic: str) -> str | None:
         """Return the kind of a topic (note, document, code …), or None without such a topic."""
-        found: str | None = self._database.value(
+        return self._database.text(
             "SELECT kind FROM topics WHERE space = ? AND name = ?", space, topic
         )
-        return found
 
     def author(self, space: int, topic: str, version: int) -> str | None:
         """Return the actor who wrote a version of a topic, or None if unknown."""
-        found: str | None = self._database.value(
+        return self._database.text(
             "SELECT a.name FROM topics t JOIN states s ON s.topic = t.id "
             "JOIN changes c ON c.number = s.change JOIN actors a ON a.id = c.actor "
             "WHERE t.space = ? AND t.name = ? AND s.version = ?",
-            *(space, topic, version),
+            space,
+            topic,
+            version,
         )
-        return found
 
     def exists(self, space: int, topic: str) -> bool:
         """Return whether there is such a topic, even one that is forgotten or has no state yet."""
@@ -232,7 +239,8 @@ class Topics(States):
             # change the states after that day.
             plans = 0
             if draft.valid_from is None:
-                plans, is_latest = self._withdraw_plans(write, topic_id, valid_from), True
+                plans = self._withdraw_plans(write, topic_id, valid_from)
+                is_latest = True
             if current is None and not plans:
                 raise self._missing(space, topic)
         elif current is not None and current.digest == digest_of(topic, current.version, content):
@@ -279,7 +287,9 @@ class Topics(States):
         """Set the kind of a topic and mark its chunks as changed. Return whether it had another."""
         done = self._database.run(
             "UPDATE topics SET kind = ?1 WHERE space = ?2 AND name = ?3 AND kind <> ?1",
-            *(kind, space, topic),
+            kind,
+            space,
+            topic,
         )
         if done:
             self._database.run(
@@ -292,7 +302,9 @@ class Topics(States):
         return self._database.run(
             "UPDATE states SET retired_at = ? "
             "WHERE topic = ? AND valid_from > ? AND retired_at IS NULL",
-            *(write.at, topic_id, after),
+            write.at,
+            topic_id,
+            after,
         )
 
     def _new_topic(self, space: int, topic: str) -> int:
@@ -316,7 +328,10 @@ class Topics(States):
         """Make a new state the latest one of its topic."""
         self._database.run(
             "UPDATE topics SET versions = ?, planned = ?, latest = ? WHERE id = ?",
-            *(row.version, int(row.valid_from > write.at), state_id, row.topic),
+            row.version,
+            int(row.valid_from > write.at),
+            state_id,
+            row.topic,
         )
         if row.is_delta:
             self._database.upsert("heads", ("topic",), topic=row.topic, body=content)
@@ -326,12 +341,12 @@ class Topics(States):
     def _put_before(self, row: StateRow) -> int | None:
         """Count a new state that begins before the latest one. Return when the next one begins."""
         self._database.run("UPDATE topics SET versions = ? WHERE id = ?", row.version, row.topic)
-        following: int | None = self._database.value(
+        return self._database.number(
             "SELECT min(valid_from) FROM states "
             "WHERE topic = ? AND valid_from > ? AND retired_at IS NULL",
-            *(row.topic, row.valid_from),
+            row.topic,
+            row.valid_from,
         )
-        return following
 
 
 def _check(topic: str, draft: Draft, latest: StateRow | None, versions: int) -> None:

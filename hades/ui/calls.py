@@ -100,7 +100,8 @@ class Visitor:
             arguments = checked(operation, given)
             if operation.whole_memory:
                 caller.require_all_spaces()
-            executor, role = self._calls.executor, operation.role
+            executor = self._calls.executor
+            role = operation.role
 
             def write(memory: Memory, *report: Progress) -> Any:
                 given = {"on_progress": report[0]} if report else {}
@@ -222,7 +223,9 @@ class Visitor:
     async def _recorded(self, name: str, work: Callable[[Caller], Awaitable[Result]]) -> Result:
         """Run a call, and record it as the middleware records a request."""
         caller = self.caller
-        started, record, status = time.perf_counter(), CallRecord(secrets.token_hex(8)), 500
+        started = time.perf_counter()
+        record = CallRecord(secrets.token_hex(8))
+        status = 500
         token = CALL_RECORD.set(record)
         try:
             result = await work(caller)

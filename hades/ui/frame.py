@@ -35,9 +35,11 @@ from hades.ui.controls import box, button, empty, error, link, select, slider, t
 
 STEPS = 1_000
 """The positions of the time slider; the last one is now."""
-PLAYED_STEPS, PLAY_EVERY_S = 20, 0.8
+PLAYED_STEPS = 20
+PLAY_EVERY_S = 0.8
 """Play moves the slider through the memory's life in this many steps, with this pause."""
-FIRST_S, ANSWER_S = 0.3, 1.0
+FIRST_S = 0.3
+ANSWER_S = 1.0
 """How long a page waits for its content before it is sent without, and for a browser's answer."""
 DEFAULT = "default"
 """The space of an address that names none."""
@@ -252,7 +254,10 @@ class Frame:
             axes = {"valid": "valid time", "known": "known time"}
             axis = "known" if self.by_known else "valid"
             select(
-                *("axis", "Kind of time", axes, axis),
+                "axis",
+                "Kind of time",
+                axes,
+                axis,
                 lambda chosen: self._set_time(self.at, chosen == "known"),
             )
             with button("", self._play_or_stop, title="Show the life of the memory in steps"):
@@ -305,7 +310,8 @@ class Frame:
                 await self._move(STEPS)
 
     async def _set_time(self, at: str | None, by_known: bool) -> None:
-        self.at, self.by_known = at, by_known
+        self.at = at
+        self.by_known = by_known
         await self.show(**self.query)
 
     async def _set_space(self, space: str) -> None:

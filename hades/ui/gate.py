@@ -65,7 +65,8 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        path, token = scope["path"], request.cookies.get(_cookie(scope), "")
+        path = scope["path"]
+        token = request.cookies.get(_cookie(scope), "")
         names = [name for name, _ in request.query_params.multi_items()]
         reads = request.method in ("GET", "HEAD") and not path.startswith(EVENTS)
         answer: Response

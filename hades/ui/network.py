@@ -19,17 +19,24 @@ from hades.domain.answer import Path, Subgraph, SubgraphEdge, SubgraphNode
 from hades.domain.graph import Node
 from hades.domain.plain import one_line
 
-WIDTH, HEIGHT = 1000, 780
+WIDTH = 1000
+HEIGHT = 780
 """The room in which nodes are placed; the browser scales it."""
 COLOURS = ("#3b82c4", "#c2661a", "#2e9e5b", "#a06bd0", "#d0508c", "#8a8f2a", "#1f9aa8")
 """Each has a contrast of at least 3 to 1 on the light and on the dark ground."""
-REST, REST_COLOUR, EDGE_COLOUR = "Others", "#808890", "#a0a8b0"
-LABELLED_NODES, LABELLED_EDGES, MANY_EDGES = 150, 40, 500
+REST = "Others"
+REST_COLOUR = "#808890"
+EDGE_COLOUR = "#a0a8b0"
+LABELLED_NODES = 150
+LABELLED_EDGES = 40
+MANY_EDGES = 500
 """More than these would be slow to move: the tooltip tells the rest, such as directions."""
 KIND_WORDS = {"topic": "topic", "entity": "name", "chunk": "passage"}
 _SHAPES = {"topic": "rect", "entity": "circle", "chunk": "diamond"}
-_LABEL_CHARACTERS, _TIP_CHARACTERS = 22, 200
-_PARTS, _PARTS_READ = re.compile(r"(?<=[/.:#@])(?=[^\W\d])"), 6
+_LABEL_CHARACTERS = 22
+_TIP_CHARACTERS = 200
+_PARTS = re.compile(r"(?<=[/.:#@])(?=[^\W\d])")
+_PARTS_READ = 6
 """Where a part of a name begins, and how many of the last parts a label may show."""
 _MOVES = 5_000
 Place = tuple[float, float]
@@ -103,7 +110,8 @@ def layout(graph: Subgraph, known: Mapping[Node, Place]) -> list[Place]:
 
 def _spread(values: Sequence[float], room: int) -> list[float]:
     """Return values from 0 to `room`, half as they are and half by rank, so that none crowd."""
-    low, wide = min(values, default=0), max(values, default=0) - min(values, default=0)
+    low = min(values, default=0)
+    wide = max(values, default=0) - min(values, default=0)
     if wide < 1e-6:
         return [room / 2] * len(values)
     ranks = {value: rank for rank, value in enumerate(sorted({*values}))}
@@ -142,7 +150,8 @@ def chart(
 ) -> dict[str, Any]:
     """Return the options of an ECharts graph. Keys that begin with a colon are JavaScript."""
     numbers = {key_of(node): number for number, node in enumerate(graph.nodes)}
-    largest, colours = max(sizes, default=0) or 1, colours_of(groups)
+    largest = max(sizes, default=0) or 1
+    colours = colours_of(groups)
     labelled = set(sorted(range(len(sizes)), key=lambda number: -sizes[number])[:LABELLED_NODES])
     many = len(graph.edges) > MANY_EDGES
     room = 26 if len(graph.nodes) < 40 else 14
@@ -157,7 +166,8 @@ def chart(
     ]  # fmt: skip
     links = []
     for edge in graph.edges:
-        source, target = numbers[edge.source], numbers[edge.target]
+        source = numbers[edge.source]
+        target = numbers[edge.target]
         marked = (edge.source, edge.relation, edge.target) in on_path
         style: dict[str, Any] = {"width": 4 if marked else (0.5 + edge.weight) / (1 + many)}
         style |= {":color": colour("accent")} if marked else {}

@@ -93,7 +93,7 @@ def test_a_number_out_of_the_range_of_its_column_is_refused(
             beyond = list(_beyond(*limits))
             for value in beyond if LONG else beyond[number % len(beyond) :][:1]:
                 record = {"table": table, column: value}
-                file.write_text(f'{{"hades": 1}}\n{json.dumps(record)}\n')
+                file.write_text(f'{{"hades": 2}}\n{json.dumps(record)}\n{{"end": 1}}\n')
                 with pytest.raises(hades.InvalidInput) as refused:
                     memory.import_(file)
                 assert "\n" not in str(refused.value)
@@ -116,7 +116,7 @@ def test_the_sentence_names_the_field(
     memory: hades.Memory, tmp_path: Path, table: str, column: str, value: Any
 ) -> None:
     record = {"table": table, column: value}
-    (tmp_path / "one.jsonl").write_text(f'{{"hades": 1}}\n{json.dumps(record)}\n')
+    (tmp_path / "one.jsonl").write_text(f'{{"hades": 2}}\n{json.dumps(record)}\n{{"end": 1}}\n')
     with pytest.raises(hades.InvalidInput, match=f"'{column}' of a record of {table} is out of"):
         memory.import_(tmp_path / "one.jsonl")
 

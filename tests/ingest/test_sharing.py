@@ -140,7 +140,7 @@ def test_the_background_takes_turns(memory: hades.Memory) -> None:
 def test_words_of_a_giant_are_found_before_its_vectors(path: Path) -> None:
     with hades.open(path) as memory:
         memory.remember("giant", f"{GIANT}\n\nThe xylophone is last.")
-        assert _background(memory).turn()
+        assert _background(memory).index_next()
         assert memory._store.chunks.pending_count(memory._space_id, Phase.EMBEDDINGS) == 1
     with hades.open(path, read_only=True) as memory:
         found = memory.recall("xylophone")

@@ -72,7 +72,8 @@ def code_links(text: str) -> Iterator[tuple[str, int]]:
     """
     seen = set()
     for match in _REPOSITORY.finditer(text):
-        owner, repository = match[1], match[2].rstrip(".-_").removesuffix(".git").rstrip(".")
+        owner = match[1]
+        repository = match[2].rstrip(".-_").removesuffix(".git").rstrip(".")
         name = f"{owner}/{repository}"
         if repository and owner.lower() not in _NOT_OWNERS and name.lower() not in seen:
             seen.add(name.lower())
@@ -107,7 +108,8 @@ def _paper(record: Record) -> Document:
             start += len(part) + 2
     if not blocks:
         blocks = [Block(0, len(title), heading=title)]
-    authors, categories = _authors(record), _categories(record)
+    authors = _authors(record)
+    categories = _categories(record)
     names = [IntroducedName(title, Origin.TITLE, "paper")]
     names += [IntroducedName(alias, Origin.ALIAS, "paper") for alias in (own_id, f"arXiv:{own_id}")]
     names += [IntroducedName(author, Origin.AUTHOR, "person") for author in authors]

@@ -10,7 +10,7 @@ Only the conversation is kept, without tool calls, their results, hidden instruc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,15 @@ WRITTEN_TIME_CHARACTERS_AT_MOST = 60
 
 # Tuples rather than sets: a value of a file that is looked up in them may be unhashable.
 ROLES = (
-    *("user", "human", "assistant", "system", "tool", "function", "developer", "ai", "bot"),
+    "user",
+    "human",
+    "assistant",
+    "system",
+    "tool",
+    "function",
+    "developer",
+    "ai",
+    "bot",
     "model",
 )
 """Speakers that are not names of persons. As names they would link all chats to each other."""
@@ -86,6 +94,8 @@ class Gathered:
 
     def __init__(self) -> None:
         self._sessions: dict[tuple[str, str], tuple[str, list[ChatTurn]]] = {}
+        self.last_message: object = None
+        """The id of the last message, which may go on in the next record."""
 
     def of(self, where: str, conversation: str, session: str = "") -> list[ChatTurn]:
         """Return the turns of a session, to append to. `where` is the place of its first turn."""
@@ -97,25 +107,38 @@ class Gathered:
             yield ChatSession(where, conversation, tuple(turns), session)
 
 
+def _of_records(
+    read: Callable[[Record, Path, Gathered], ChatSession | None],
+) -> Callable[[Path], Sessions]:
+    """Return a reader of files, given one of records that returns a session or gathers a turn.
+
+    It yields the sessions that are whole records and a Bad for each invalid record, then the
+    gathered sessions.
+    """
+
+    def sessions(path: Path) -> Sessions:
+        gathered = Gathered()
+        yield from converted(read_records(path), lambda record: read(record, path, gathered))
+        yield from gathered.sessions()
+
+    return sessions
+
+
 # Turn records
 
 
-def turn_records(path: Path) -> Sessions:
-    """Yield a Bad for each invalid turn record, then all sessions."""
-    gathered = Gathered()
-
-    def gather(record: Record) -> None:
-        conversation = text_field(record, "conversation") or path.stem
-        session = text_field(record, "session") or ""
-        speaker, text = text_field(record, "speaker"), text_field(record, "text")
-        if speaker is None or text is None:
-            raise InvalidInput("A turn needs a speaker and a text.")
-        clean_name(speaker, "speaker")
-        turn = make_turn(speaker, text, record.fields.get("when"), text_field(record, "id"))
-        gathered.of(record.where, conversation, session).append(turn)
-
-    yield from converted(read_records(path), gather)
-    yield from gathered.sessions()
+@_of_records
+def turn_records(record: Record, path: Path, gathered: Gathered) -> None:
+    """Read records with a speaker and a text."""
+    conversation = text_field(record, "conversation") or path.stem
+    session = text_field(record, "session") or ""
+    speaker = text_field(record, "speaker")
+    text = text_field(record, "text")
+    if speaker is None or text is None:
+        raise InvalidInput("A turn needs a speaker and a text.")
+    clean_name(speaker, "speaker")
+    turn = make_turn(speaker, text, record.fields.get("when"), text_field(record, "id"))
+    gathered.of(record.where, conversation, session).append(turn)
 
 
 # Assistants
@@ -131,7 +154,8 @@ def _without_inserted(text: str) -> str:
     """Remove the text between an inserted tag and its closing tag from a message."""
     marks = list(_INSERTED.finditer(text))
     last = {mark[2]: mark.start() for mark in marks if mark[1]}
-    kept, at = [], 0
+    kept = []
+    at = 0
     for mark in marks:
         if not mark[1] and at <= mark.start() < last.get(mark[2], 0):
             kept.append(text[at : mark.start()])
@@ -154,20 +178,17 @@ def _spoken_text(content: object) -> str:
     return "\n\n".join(parts)
 
 
-def chatgpt(path: Path) -> Sessions:
-    """Yield a session per conversation of a ChatGPT export: its current branch of messages."""
-
-    def read(record: Record) -> ChatSession | None:
-        chat = record.fields
-        nodes = chat.get("mapping")
-        if not isinstance(nodes, dict):
-            raise InvalidInput("This is not a conversation with a `mapping` of messages.")
-        branch = _branch(nodes, chat.get("current_node"))
-        turns = [turn for message in branch if (turn := _chatgpt_turn(message))]
-        name = chat.get("conversation_id") or chat.get("id") or chat.get("create_time")
-        return _session(record, name, turns, chat.get("title"))
-
-    yield from converted(read_records(path), read)
+@_of_records
+def chatgpt(record: Record, _path: Path, _gathered: Gathered) -> ChatSession | None:
+    """Read the conversations of a ChatGPT export: the current branch of messages of each."""
+    chat = record.fields
+    nodes = chat.get("mapping")
+    if not isinstance(nodes, dict):
+        raise InvalidInput("This is not a conversation with a `mapping` of messages.")
+    branch = _branch(nodes, chat.get("current_node"))
+    turns = [turn for message in branch if (turn := _chatgpt_turn(message))]
+    name = chat.get("conversation_id") or chat.get("id") or chat.get("create_time")
+    return _session(record, name, turns, chat.get("title"))
 
 
 def _branch(nodes: dict[str, Any], current: object) -> list[dict[str, Any]]:
@@ -208,51 +229,43 @@ def _chatgpt_turn(message: dict[str, Any]) -> ChatTurn | None:
     ):
         return None
     text = _spoken_text(content.get("parts"))
-    when, turn_id = message.get("create_time"), message.get("id")
+    when = message.get("create_time")
+    turn_id = message.get("id")
     return make_turn(author["role"], text, when, turn_id) if text else None
 
 
-def claude(path: Path) -> Sessions:
-    """Yield a session per conversation of a Claude export."""
-
-    def read(record: Record) -> ChatSession | None:
-        chat = record.fields
-        listed = chat.get("chat_messages")
-        if not isinstance(listed, list):
-            raise InvalidInput("This is not a conversation with `chat_messages`.")
-        turns = []
-        for message in listed:
-            if not isinstance(message, dict) or not isinstance(message.get("sender"), str):
-                continue
-            text = _spoken_text(message.get("content")) or _spoken_text(message.get("text"))
-            if text:
-                when = message.get("created_at") or chat.get("created_at")
-                turns.append(make_turn(message["sender"], text, when, message.get("uuid")))
-        return _session(record, chat.get("uuid"), turns, chat.get("name"))
-
-    yield from converted(read_records(path), read)
+@_of_records
+def claude(record: Record, _path: Path, _gathered: Gathered) -> ChatSession | None:
+    """Read the conversations of a Claude export."""
+    chat = record.fields
+    listed = chat.get("chat_messages")
+    if not isinstance(listed, list):
+        raise InvalidInput("This is not a conversation with `chat_messages`.")
+    turns = []
+    for message in listed:
+        if not isinstance(message, dict) or not isinstance(message.get("sender"), str):
+            continue
+        text = _spoken_text(message.get("content")) or _spoken_text(message.get("text"))
+        if text:
+            when = message.get("created_at") or chat.get("created_at")
+            turns.append(make_turn(message["sender"], text, when, message.get("uuid")))
+    return _session(record, chat.get("uuid"), turns, chat.get("name"))
 
 
-def messages(path: Path) -> Sessions:
-    """Yield one session of all `{role, content}` records, and one per object with `messages`."""
-    loose: list[ChatTurn] = []
-
-    def read(record: Record) -> ChatSession | None:
-        listed = record.fields.get("messages")
-        if isinstance(listed, list):
-            number = record.where.rsplit(" ", 1)[-1]
-            name = record.fields.get("id") or f"{path.stem}/{number}"
-            turns = [turn for message in listed if (turn := _message_turn(message))]
-            return _session(record, name, turns, record.fields.get("title"))
-        if turn := _message_turn(record.fields):
-            loose.append(turn)
-        elif record.fields.get("role") not in ROLES:
-            raise InvalidInput("A message needs a role and a content.")
-        return None
-
-    yield from converted(read_records(path), read)
-    if loose:
-        yield ChatSession(str(path), path.stem, tuple(loose))
+@_of_records
+def messages(record: Record, path: Path, gathered: Gathered) -> ChatSession | None:
+    """Read objects with `messages`, each a session, and `{role, content}` records, all in one."""
+    listed = record.fields.get("messages")
+    if isinstance(listed, list):
+        number = record.where.rsplit(" ", 1)[-1]
+        name = record.fields.get("id") or f"{path.stem}/{number}"
+        turns = [turn for message in listed if (turn := _message_turn(message))]
+        return _session(record, name, turns, record.fields.get("title"))
+    if turn := _message_turn(record.fields):
+        gathered.of(str(path), path.stem).append(turn)
+    elif record.fields.get("role") not in ROLES:
+        raise InvalidInput("A message needs a role and a content.")
+    return None
 
 
 def _message_turn(message: object) -> ChatTurn | None:
@@ -270,30 +283,23 @@ def is_transcript_line(value: dict[str, Any]) -> bool:
     return value.get("type") in ("user", "assistant") and isinstance(value.get("message"), dict)
 
 
-def transcript(path: Path) -> Sessions:
-    """Yield the sessions of a Claude Code transcript, without tools, thinking and side chains."""
-    gathered = Gathered()
-    last_message: object = None
-
-    def gather(record: Record) -> None:
-        nonlocal last_message
-        line = record.fields
-        if not is_transcript_line(line) or any(line.get(mark) for mark in _NOT_SPOKEN_MARKS):
-            return
-        message = line["message"]
-        text = _without_inserted(_spoken_text(message.get("content"))).strip()
-        if not text:
-            return
-        turns = gathered.of(str(path), str(line.get("sessionId") or path.stem))
-        # An answer is written in several lines, one per part, with the same message id.
-        if turns and message.get("id") and message["id"] == last_message:
-            turns[-1] = replace(turns[-1], text=f"{turns[-1].text}\n\n{text}")
-        else:
-            turns.append(make_turn(line["type"], text, line.get("timestamp"), line.get("uuid")))
-        last_message = message.get("id")
-
-    yield from converted(read_records(path), gather)
-    yield from gathered.sessions()
+@_of_records
+def transcript(record: Record, path: Path, gathered: Gathered) -> None:
+    """Read the lines of a Claude Code transcript, without tools, thinking and side chains."""
+    line = record.fields
+    if not is_transcript_line(line) or any(line.get(mark) for mark in _NOT_SPOKEN_MARKS):
+        return
+    message = line["message"]
+    text = _without_inserted(_spoken_text(message.get("content"))).strip()
+    if not text:
+        return
+    turns = gathered.of(str(path), str(line.get("sessionId") or path.stem))
+    # An answer is written in several lines, one per part, with the same message id.
+    if turns and message.get("id") and message["id"] == gathered.last_message:
+        turns[-1] = replace(turns[-1], text=f"{turns[-1].text}\n\n{text}")
+    else:
+        turns.append(make_turn(line["type"], text, line.get("timestamp"), line.get("uuid")))
+    gathered.last_message = message.get("id")
 
 
 _ROLLOUT_SPEAKERS = {"user_message": "user", "agent_message": "assistant"}
@@ -310,17 +316,12 @@ def is_rollout_line(value: dict[str, Any]) -> bool:
     )
 
 
-def rollout(path: Path) -> Sessions:
-    """Yield the session of a Codex transcript, without tools and reasoning."""
-    gathered = Gathered()
-
-    def gather(record: Record) -> None:
-        line = record.fields
-        if is_rollout_line(line) and line["payload"]["message"].strip():
-            payload = line["payload"]
-            speaker = _ROLLOUT_SPEAKERS[payload["type"]]
-            turn = make_turn(speaker, payload["message"], line.get("timestamp"))
-            gathered.of(str(path), path.stem).append(turn)
-
-    yield from converted(read_records(path), gather)
-    yield from gathered.sessions()
+@_of_records
+def rollout(record: Record, path: Path, gathered: Gathered) -> None:
+    """Read the lines of a Codex transcript, without tools and reasoning."""
+    line = record.fields
+    if is_rollout_line(line) and line["payload"]["message"].strip():
+        payload = line["payload"]
+        speaker = _ROLLOUT_SPEAKERS[payload["type"]]
+        turn = make_turn(speaker, payload["message"], line.get("timestamp"))
+        gathered.of(str(path), path.stem).append(turn)

@@ -115,10 +115,14 @@ def read_messages(repo: Path, at_most: int) -> bytes:
 
 def read_commits(raw: bytes, topic: str) -> Document:
     """Read what `read_messages` returned: a passage for each commit, with its day and author."""
-    texts, contents, blocks, start = raw.split(b"\x00"), list[str](), list[Block](), 0
+    texts = raw.split(b"\x00")
+    contents = list[str]()
+    blocks = list[Block]()
+    start = 0
     for commit, when, author, message in zip(*(texts[at::4] for at in range(4)), strict=False):
         subject, _, body = _TRAILER.sub("", _words(message)).strip().partition("\n")
-        day, subject = f"{_time(when):%Y-%m-%d}", " ".join(subject.split())
+        day = f"{_time(when):%Y-%m-%d}"
+        subject = " ".join(subject.split())
         head = f"{day}, {one_line(_words(author))} ({_words(commit)[:10]}): {subject}"
         text = f"{head}\n\n{body.strip()}".strip()[:MESSAGE_CHARACTERS_AT_MOST]
         heading = f"{topic} > {day} {one_line(subject)}"
@@ -130,7 +134,8 @@ def read_commits(raw: bytes, topic: str) -> Document:
 
 def _text(contents: subprocess.Popen[bytes], path: str, blob: bytes) -> bytes | None:
     """Return the content of a file, or None if it is binary or too large."""
-    requests, answers = _pipe(contents.stdin), _pipe(contents.stdout)
+    requests = _pipe(contents.stdin)
+    answers = _pipe(contents.stdout)
     with suppress(BrokenPipeError):  # the answer is then missing too
         requests.write(blob + b"\n")
         requests.flush()
@@ -171,7 +176,8 @@ def _changes(tokens: Iterator[bytes], latest: datetime) -> Iterator[_Change]:
             token = next(tokens).lstrip(b"\n")
             if not token.startswith(b":"):
                 latest = max(latest, _time(next(tokens)))
-                author, message = _words(next(tokens)), _words(next(tokens)).strip()
+                author = _words(next(tokens))
+                message = _words(next(tokens)).strip()
                 commit = _words(token), latest, author, message
                 continue
             _, mode, _, blob, status = token[1:].split(b" ")
@@ -200,11 +206,23 @@ def _log_command(since: str | None) -> tuple[str, ...]:
     # path, so names with line breaks are safe. The options override the user's configuration.
     return (
         *_LOG,
-        *("log", "--reverse", "--first-parent", "--diff-merges=first-parent", "-M"),
-        *("--raw", "-z", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color"),
-        *("--no-relative", "--encoding=UTF-8", "--format=tformat:%H%x00%ct%x00%an%x00%B"),
+        "log",
+        "--reverse",
+        "--first-parent",
+        "--diff-merges=first-parent",
+        "-M",
+        "--raw",
+        "-z",
+        "--no-abbrev",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--no-relative",
+        "--encoding=UTF-8",
+        "--format=tformat:%H%x00%ct%x00%an%x00%B",
         f"{since}..HEAD" if since else "HEAD",
-        *("--", *_HIDDEN),
+        "--",
+        *_HIDDEN,
     )
 
 

@@ -99,7 +99,8 @@ class _Page(HTMLParser):
         if self._unseen:
             self._unseen_depth += tag == self._unseen
         elif tag in _UNSEEN:
-            self._unseen, self._unseen_depth = tag, 1
+            self._unseen = tag
+            self._unseen_depth = 1
         elif tag in ("td", "th"):
             self._end_cell()
         elif tag == "br":
@@ -159,16 +160,21 @@ class _Page(HTMLParser):
         shown = "".join(self._text[self._link_from :]) if self._href else ""
         if shown.strip() and self._block not in ("pre", "title"):
             self._text[self._link_from :] = [markdown_link(shown, self._href)]
-        self._href, self._link_from = "", 0
+        self._href = ""
+        self._link_from = 0
 
     def end_block(self) -> None:
         """End the block and write the collected text."""
         # A link without text yet continues in the next block: `<a><h2>Title</h2></a>`.
         href = "" if any(map(str.strip, self._text[self._link_from :])) else self._href
         self._end_link()
-        text, tag, cells = "".join(self._text), self._block, self._cells
+        text = "".join(self._text)
+        tag = self._block
+        cells = self._cells
         self._text.clear()
-        self._block, self._cells, self._href = "", None, href
+        self._block = ""
+        self._cells = None
+        self._href = href
         if cells is not None:
             # In a valid table, only white space is before the first cell.
             self._writer.row([*(cells if cells and cells[0].strip() else cells[1:]), text])

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from hades.ingest.document import Block, Document, IntroducedName, Link, Origin, Unreadable
 from hades.ingest.readers.front_matter import front_matter
-from hades.ingest.readers.site_markup import without_site_markup
+from hades.ingest.readers.site_markup import FENCE, closes_fence, without_site_markup
 from hades.ingest.readers.text import (
     FOLDER_FILES,
     LINE_CHARACTERS_AT_MOST,
@@ -48,7 +48,6 @@ REFERS_TO = "refers_to"
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$", re.DOTALL)
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-_FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
 _NOT_A_PARAGRAPH = re.compile(r"[ \t]*(?:[-*+>|]|\d{1,9}[.)])(?:[ \t]|$)| {4}|\t|[>|]")
 _RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
 
@@ -180,7 +179,8 @@ def blocks_of(
     # A heading without text, as `# Guide` directly before `## Install`, joins the first passage of
     # that section.
     for number in range(len(blocks) - 2, -1, -1):
-        block, below = blocks[number], blocks[number + 1]
+        block = blocks[number]
+        below = blocks[number + 1]
         if parts[number].level and below.heading.startswith(block.heading + BETWEEN_HEADINGS):
             blocks[number] = block._replace(heading=below.heading)
     return tuple(blocks)
@@ -192,42 +192,34 @@ def parts_of(content: str, start: int = 0, breaks: Container[int] = ()) -> Itera
     held: MarkdownPart | None = None
     for first, last in line_spans(content, start):
         line = content[first:last]
-        if fence:
-            assert held is not None
+        if held and fence:
             held = replace(held, end=last)
-            if _closes(line, fence):
+            if closes_fence(line, fence):
                 yield held
-                fence, held = "", None
-        elif opening := _FENCE.match(line):
-            if held:
-                yield held
-            fence, held = opening[1], MarkdownPart(first, last, is_code=True)
-        elif atx := _ATX.match(line):
-            if held:
-                yield held
-            held = None
-            yield MarkdownPart(first, last, len(atx[1]), _heading_text(atx[2] or ""))
-        elif held and (underline := _SETEXT.match(line)) and _may_be_heading(content, held):
+                fence = ""
+                held = None
+            continue
+        opening = FENCE.match(line)
+        atx = _ATX.match(line)
+        if held and (underline := _SETEXT.match(line)) and _may_be_heading(content, held):
             text = _heading_text(content[held.start : held.end])
             yield MarkdownPart(held.start, last, 1 if underline[1][0] == "=" else 2, text)
             held = None
-        elif not line.strip() or _RULE.match(line):
-            if held:
-                yield held
-            held = None
-        elif held and first not in breaks:
+            continue
+        is_gap = not line.strip() or _RULE.match(line)
+        if held and not (opening or atx or is_gap or first in breaks):
             held = replace(held, end=last)
-        else:
-            if held:
-                yield held
-            held = MarkdownPart(first, last)
+            continue
+        if held:
+            yield held
+        held = None
+        if atx:
+            yield MarkdownPart(first, last, len(atx[1]), _heading_text(atx[2] or ""))
+        elif not is_gap:
+            fence = opening[1] if opening else ""
+            held = MarkdownPart(first, last, is_code=bool(opening))
     if held:
         yield held
-
-
-def _closes(line: str, fence: str) -> bool:
-    mark = line.strip()
-    return len(mark) >= len(fence) and not mark.strip(fence[0])
 
 
 def _may_be_heading(content: str, held: MarkdownPart) -> bool:
@@ -348,7 +340,8 @@ class MarkdownWriter:
 
         It becomes a heading of level 1 if text follows, but does not introduce a name.
         """
-        self._place, self._has_places = name, True
+        self._place = name
+        self._has_places = True
 
     def heading(self, level: int, text: str) -> None:
         """Write a heading; a level above 6 becomes 6."""
@@ -387,7 +380,8 @@ class MarkdownWriter:
         if not text:
             return
         if self._place:
-            place, self._place = self._place, ""
+            place = self._place
+            self._place = ""
             self._add("heading", f"# {one_line(place)}")
         gap = "\n" if kind == self._last_kind and kind in ("item", "row") else "\n\n"
         self._length += len(gap) + len(text)

@@ -210,7 +210,8 @@ def _table_document(
     Each row repeats the header, because a row is found alone. The first row that is not empty is
     the header if all its cells are text. Rows beyond ROWS_AT_MOST are only counted.
     """
-    writer, count = MarkdownWriter(topic), 0
+    writer = MarkdownWriter(topic)
+    count = 0
     for title, rows in tables:
         if title:
             writer.place(title)

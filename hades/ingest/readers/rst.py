@@ -221,7 +221,8 @@ class _Rst(Translation):
 
     def _explicit(self, number: int, indent: int, text: str) -> int:
         if directive := _DIRECTIVE.match(text):
-            name, argument = directive[2].lower(), (directive[3] or "").strip()
+            name = directive[2].lower()
+            argument = (directive[3] or "").strip()
             if directive[1]:
                 if name == "replace":
                     self._substitutions[directive[1]] = one_line(argument)

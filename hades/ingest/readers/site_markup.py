@@ -11,7 +11,7 @@ import re
 
 from hades.language.english.lexicon import word_set
 
-_FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
+FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
 _TAGS = (
     "a abbr b big blockquote br button caption center col colgroup dd details div dl dt em "
     "figcaption figure font footer h[1-6] header hr i iframe img kbd li main mark nav ol p picture "
@@ -70,6 +70,12 @@ def without_site_markup(content: str) -> str:
     return "\n".join(cleaner.line(number) for number in range(len(cleaner.lines)))
 
 
+def closes_fence(line: str, fence: str) -> bool:
+    """Return whether a line ends the code that a fence began."""
+    mark = line.strip()
+    return len(mark) >= len(fence) and not mark.strip(fence[0])
+
+
 class _Cleaner:
     """The state of one pass over the lines."""
 
@@ -91,14 +97,14 @@ class _Cleaner:
         """Return a line without markup."""
         line = self._dedented(self.lines[number])
         if self._fence:
-            if self._closes(line):
+            shortcode = _CODE_SHORTCODE.match(line)
+            if shortcode or closes_fence(line, self._fence):
                 self._fence = ""
-                return "```" if _CODE_SHORTCODE.match(line) else line
-            return line
+            return "```" if shortcode else line
         line = self._visible(line, number)
         if not line.strip():
             return line
-        if fence := _FENCE.match(line):
+        if fence := FENCE.match(line):
             self._fence = fence[1]
             return line
         if code := _CODE_SHORTCODE.match(line):
@@ -114,11 +120,6 @@ class _Cleaner:
                 line = line.removesuffix(text) + f"{self._prefix}: {text}"
             self._prefix = ""
         return line
-
-    def _closes(self, line: str) -> bool:
-        mark = line.strip()
-        is_fence = len(mark) >= len(self._fence) and not mark.strip(self._fence[0])
-        return is_fence or bool(_CODE_SHORTCODE.match(line))
 
     def _dedented(self, line: str) -> str:
         """Return a line of an admonition without the indentation of its body."""

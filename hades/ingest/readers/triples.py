@@ -58,7 +58,8 @@ def read_triples(path: Path) -> Iterator[Triple | Bad]:
 
 
 def _triple(record: Record) -> Triple:
-    valid_from, valid_to = _time(record, "valid_from"), _time(record, "valid_to")
+    valid_from = _time(record, "valid_from")
+    valid_to = _time(record, "valid_to")
     if valid_from and valid_to and valid_to <= valid_from:
         raise InvalidInput("It ends before it begins: valid_to must be later than valid_from.")
     return Triple(

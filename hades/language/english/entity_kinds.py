@@ -12,17 +12,13 @@ from collections.abc import Iterable, Iterator
 
 from hades.language.english.kind_words import (
     EVENT,
-    FIRST_NAMES,
-    HONORIFICS,
-    LAST_WORDS,
     METHOD,
-    NOUNS,
     ORGANISATION,
     PERSON,
     PLACE,
-    PLACES,
     PRODUCT,
     WORK,
+    kind_words,
 )
 from hades.language.english.lexicon import STOP_WORDS, word_set
 from hades.language.patterns import lazy_pattern
@@ -131,8 +127,8 @@ def title_kind(title: str, text: str) -> str:
         words = parenthesis[1].lower().split()
         if words and words[-1] == "disambiguation":
             return UNKNOWN
-        if words and words[-1] in NOUNS:
-            return NOUNS[words[-1]]
+        if words and words[-1] in kind_words().noun:
+            return kind_words().noun[words[-1]]
         title = title[: parenthesis.start()].strip()
     definition = _DEFINITION.search(text, 0, _BEFORE_DEFINITION * 2)
     if definition is not None and _SENTENCE_END.search(text, 0, definition.start()) is None:
@@ -147,7 +143,8 @@ def title_kind(title: str, text: str) -> str:
 
 def kind_of_name(name: str) -> str:
     """Return the kind that the words of a name imply, or ""."""
-    if name in PLACES:
+    words = kind_words()
+    if name in words.place:
         return PLACE
     parts = name.split()
     if len(parts) < 2:
@@ -157,19 +154,20 @@ def kind_of_name(name: str) -> str:
             return kind
     # "Bank of America" is a bank, and "Atlanta in the War" is no war.
     at = next((at for at, part in enumerate(parts) if part in _PREPOSITIONS and at), len(parts))
-    if (last := LAST_WORDS.get(parts[at - 1].lower().rstrip("."))) is not None:
+    if (last := words.last.get(parts[at - 1].lower().rstrip("."))) is not None:
         return last
-    is_called = parts[0].lower().rstrip(".") in HONORIFICS and parts[1][0].isupper()
+    is_called = parts[0].lower().rstrip(".") in words.honorific and parts[1][0].isupper()
     return PERSON if is_called else ""
 
 
 def _person_by_first_name(name: str) -> str:
+    words = kind_words()
     parts = re.split(r"[\s-]+", name)
-    if parts[0].lower() not in FIRST_NAMES or not 1 <= len(parts) <= 5:
+    if parts[0].lower() not in words.first_name or not 1 <= len(parts) <= 5:
         return ""
     is_plain = all(part[:1].isupper() or part.lower() in _PARTICLES for part in parts)
     last = parts[-1].lower()
-    return PERSON if is_plain and last not in NOUNS and not parts[-1].isdigit() else ""
+    return PERSON if is_plain and last not in words.noun and not parts[-1].isdigit() else ""
 
 
 _PREPOSITIONS = frozenset(("of", "for", "in", "at"))
@@ -222,6 +220,7 @@ def _defined(text: str, names: _NamesAt) -> Iterator[tuple[str, str]]:
 
 def _kind_of_noun(text: str, start: int) -> str:
     """Return the kind of the noun that a phrase ends with: "French film director in Paris"."""
+    nouns = kind_words().noun
     kind = ""
     for count, match in enumerate(_NOUN_WORDS.finditer(text, start)):
         word = match[0].lower()
@@ -232,7 +231,7 @@ def _kind_of_noun(text: str, start: int) -> str:
             return kind
         if count == _NOUN_WORDS_AT_MOST:
             return ""
-        kind = NOUNS.get(word) or NOUNS.get(word.removesuffix("s"), "")
+        kind = nouns.get(word) or nouns.get(word.removesuffix("s"), "")
     return kind
 
 

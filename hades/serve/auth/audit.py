@@ -64,7 +64,8 @@ class _LogFile(RotatingFileHandler):
         os.chmod(self.baseFilename, 0o600)
 
     def add(self, entry: str) -> None:
-        self._failed_before, self._failed = self._failed, False
+        self._failed_before = self._failed
+        self._failed = False
         self.emit(logging.makeLogRecord({"msg": entry}))
 
     def handleError(self, record: logging.LogRecord) -> None:

@@ -51,7 +51,8 @@ class HttpConnection(H11Protocol):
         app = self.app
 
         async def with_listener(scope: Any, receive: Any, send: Any) -> None:
-            scope["hades.listener"], scope["hades.peer_uid"] = kind, user
+            scope["hades.listener"] = kind
+            scope["hades.peer_uid"] = user
             await app(scope, receive, send)
 
         self.app = with_listener

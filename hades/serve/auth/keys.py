@@ -149,7 +149,8 @@ class Keys:
 
     def flush(self) -> None:
         """Store the times of last use in the key file; an error is only logged."""
-        used, self._used = self._used, {}
+        used = self._used
+        self._used = {}
         if not used:
             return
         try:
@@ -223,7 +224,8 @@ def read_private(path: Path) -> bytes | None:
 
 
 def _key(record: dict[str, Any]) -> Key:
-    used, spaces = record["used_at"], record["spaces"]
+    used = record["used_at"]
+    spaces = record["spaces"]
     return Key(
         id=str(record["id"]),
         name=str(record["name"]),

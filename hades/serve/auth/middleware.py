@@ -104,7 +104,8 @@ class AuthMiddleware:
         kind: ListenerKind | None = scope.get("hades.listener")
         if kind is None:
             raise HTTPException(403, "This request came by a socket that is not the server's.")
-        sent, uid = Headers(scope=scope).get("authorization"), scope.get("hades.peer_uid")
+        sent = Headers(scope=scope).get("authorization")
+        uid = scope.get("hades.peer_uid")
         caller = None if sent is None else self._by_key(kind, sent)
         if sent is None and not kind.by_key:
             name = kind.name if uid is None else f"uid:{uid}"
@@ -148,7 +149,8 @@ class CallLogMiddleware:
         started = time.perf_counter()
         record = CallRecord(_request_id(scope))
         token = CALL_RECORD.set(record)
-        status, ended = 0, False
+        status = 0
+        ended = False
 
         def log() -> None:
             self._log(scope, record, status, time.perf_counter() - started)

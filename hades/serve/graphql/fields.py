@@ -101,12 +101,16 @@ def check(name: str, number: int, most: int) -> None:
 
 def _argument(parameter: Parameter, operation: Operation) -> inspect.Parameter:
     """Return a parameter of an operation as an argument of a field."""
-    name, default = parameter.name, parameter.default
+    name = parameter.name
+    default = parameter.default
     kind = list[str] if parameter.is_list else _argument_type(parameter.type)
     if name == "limit":
-        name, kind, default = "first", int, FIRST if default is None else default
+        name = "first"
+        kind = int
+        default = FIRST if default is None else default
     if name == "after" and operation.cursor is not None:
-        kind, default = str | None, None
+        kind = str | None
+        default = None
     return inspect.Parameter(name, KEYWORD, default=default, annotation=kind)
 
 

@@ -159,5 +159,12 @@ def node_entity(parent: Parent[Node], info: Info) -> Entity | None:
 
 
 def _topic_of(state: State) -> Topic:
-    times = state.valid_from, state.recorded_at
-    return Topic(state.topic, state.version, 0, *times, state.tags, state.importance)
+    return Topic(
+        name=state.topic,
+        version=state.version,
+        versions=0,
+        valid_from=state.valid_from,
+        recorded_at=state.recorded_at,
+        tags=state.tags,
+        importance=state.importance,
+    )

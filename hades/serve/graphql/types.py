@@ -71,7 +71,8 @@ def page_of(item: Any) -> Any:
 
 def graphql_type(annotation: Any) -> Any:
     """Return the GraphQL type for an annotation."""
-    origin, inner = get_origin(annotation), get_args(annotation)
+    origin = get_origin(annotation)
+    inner = get_args(annotation)
     if origin in (Union, UnionType):
         (known,) = (choice for choice in inner if choice is not NoneType)
         return graphql_type(known) | None

@@ -40,8 +40,15 @@ CUT = "\n… The answer is too long and was cut here: ask for less."
 
 TOPIC = ("name", "version", "valid_from", "tags")
 VERSION = (
-    *("id", "version", "content", "valid_from", "valid_to", "recorded_at"),
-    *("tags", "confidence", "forgotten"),
+    "id",
+    "version",
+    "content",
+    "valid_from",
+    "valid_to",
+    "recorded_at",
+    "tags",
+    "confidence",
+    "forgotten",
 )
 FACT = ("id", "source", "relation", "target", "valid_from", "valid_to", "evidence")
 
@@ -171,7 +178,8 @@ def whole_version(state: State, space: str, start: int) -> CallToolResult:
     content = state.content[start : start + PAGE_CHARACTERS_AT_MOST]
     while _size(content) > ANSWER_CHARACTERS_AT_MOST * 3 // 4:  # escapes make JSON longer
         content = content[: len(content) // 2]
-    end, characters = start + len(content), len(state.content)
+    end = start + len(content)
+    characters = len(state.content)
     text = joined(state_lines(state, content))
     if end < characters:
         text += f"\n… {end:,} of {characters:,} characters: pass start={end} for the rest."

@@ -126,7 +126,8 @@ async def following(report: Report) -> AsyncIterator[Progress]:
     loop = asyncio.get_running_loop()
     stopped = threading.Event()
     numbers = count(1)  # MCP requires progress to grow, also from phase to phase
-    last_phase, last_at = "", 0.0
+    last_phase = ""
+    last_at = 0.0
 
     def on_progress(what: str, done: int, total: int) -> None:
         nonlocal last_phase, last_at
@@ -135,7 +136,8 @@ async def following(report: Report) -> AsyncIterator[Progress]:
         now = time.monotonic()
         if what == last_phase and now - last_at < PAUSE_S:
             return
-        last_phase, last_at = what, now
+        last_phase = what
+        last_at = now
         words = f"{what}: {done:,} of {total:,}" if total > 0 else f"{what}: {done:,}"
         asyncio.run_coroutine_threadsafe(report(next(numbers), words), loop)
 

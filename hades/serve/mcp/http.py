@@ -30,7 +30,8 @@ class McpApp:
 
     def __init__(self, executor: Executor) -> None:
         def identify(request: Any) -> AgentCall:
-            caller, wanted = caller_of(request), request.query_params
+            caller = caller_of(request)
+            wanted = request.query_params
             if wanted.get("read_only") == "true":
                 caller = replace(caller, role=Role.READER)
             return AgentCall(executor, caller, DEFAULT_SPACE, tools=wanted.get("tools", "core"))

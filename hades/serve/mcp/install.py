@@ -40,7 +40,9 @@ CLIENTS = {
         "Cursor", ".cursor/mcp.json", ".cursor/mcp.json", folder="${workspaceFolder}"
     ),
     "vscode": AgentProgram(
-        *("VS Code", "{data}/Code/User/mcp.json", ".vscode/mcp.json"),
+        "VS Code",
+        "{data}/Code/User/mcp.json",
+        ".vscode/mcp.json",
         key="servers",
         typed=True,
         folder="${workspaceFolder}",

@@ -43,7 +43,8 @@ def _declare(name: str) -> None:
         result = await (call.write(do) if writes else call.read(do, fresh=True))
         return _answer(result, arguments.get("page", 0), call.space)
 
-    run.__name__, run.__doc__ = name, method.__doc__
+    run.__name__ = name
+    run.__doc__ = method.__doc__
     own = list(inspect.signature(method).parameters.values())[1:]
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [parameter.replace(kind=KEYWORD, annotation=ARGUMENTS[parameter.name]) for parameter in own]

@@ -137,7 +137,8 @@ def operation_tool(
             answered = answer(call, await _called(declared, call, options, ctx))
             return await answered if inspect.isawaitable(answered) else answered
 
-        run.__name__, run.__doc__ = answer.__name__, answer.__doc__
+        run.__name__ = answer.__name__
+        run.__doc__ = answer.__doc__
         own = [_argument(declared.parameter(name), about) for name, about in shown.items()]
         if declared.job:
             own.append(inspect.Parameter("ctx", KEYWORD, annotation=Ctx))

@@ -257,7 +257,8 @@ async def propose(
         return memory.once(idempotency_key, request, do) if idempotency_key else (do(), False)
 
     proposal, repeated = await call.write(write)
-    number, status = proposal["id"], proposal["status"]
+    number = proposal["id"]
+    status = proposal["status"]
     became = "waits for approval" if status == "waiting" else f"is {status}"
     again = ", as it was before" if repeated else ""
     return answers.reply(

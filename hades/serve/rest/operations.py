@@ -126,7 +126,8 @@ def _endpoint(operation: Operation) -> Any:
         inspect.Parameter("space", KEYWORD, annotation=SpaceName),
     ]
     for parameter in operation.parameters:
-        name, about = parameter.name, parameter.about
+        name = parameter.name
+        about = parameter.about
         if name in operation.in_path:
             place = Path(description=about.help, examples=[about.example])
             kind = cast(Any, Annotated)[wire_type(parameter), place]
@@ -172,7 +173,8 @@ async def _read(
     reading = Reading(request, space, given.pop("as_of", None), given.pop("known_at", None))
     require(operation, reading)
     if operation.cursor is not None:
-        limit, after = given.pop("limit"), after_of(operation, given.pop("cursor"))
+        limit = given.pop("limit")
+        after = after_of(operation, given.pop("cursor"))
         arguments = {**given, "limit": limit + 1} | ({} if after is None else {"after": after})
         key = operation.cursor
         return await reading.answer(
@@ -193,7 +195,8 @@ async def _begin(
     operation: Operation, request: Request, space: str, given: dict[str, Any]
 ) -> Response:
     """Start a job and answer with it, or with the one that the idempotency key started before."""
-    call, key = RestCall(request, space), JobKey.of(given.pop("key"), operation.name, given)
+    call = RestCall(request, space)
+    key = JobKey.of(given.pop("key"), operation.name, given)
     await call.require(operation.role)
 
     def work(memory: Memory, report: Progress) -> Any:

@@ -63,7 +63,8 @@ class Latencies:
 
     def by_stage(self, last_s: float) -> dict[str, Latency]:
         """Return the latency of each stage in the last seconds; the whole question comes first."""
-        since, first = self._clock() - last_s, dict[str, int]()
+        since = self._clock() - last_s
+        first = dict[str, int]()
         several: dict[str, list[list[int]]] = defaultdict(list)
         with self._using:
             for at, counts in self._minutes:
@@ -81,9 +82,11 @@ def _latency(minute: int, several: Iterable[Sequence[int]]) -> Latency:
 
 def _quantile(runs: Sequence[int], share: float) -> float:
     """Return a quantile of a histogram, assuming even values inside a bucket as Prometheus does."""
-    wanted, low = sum(runs) * share, 0.0
+    wanted = sum(runs) * share
+    low = 0.0
     for bound, count in zip(SECONDS, runs, strict=False):
         if count >= wanted:
             return low + (bound - low) * wanted / count
-        low, wanted = bound, wanted - count
+        low = bound
+        wanted = wanted - count
     return low

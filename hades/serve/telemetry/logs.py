@@ -51,7 +51,8 @@ def _prepare(record: logging.LogRecord) -> bool:
     """Add the id of the current request to a record, and mask secrets; keep every record."""
     call = CALL_RECORD.get()
     record.request = "" if call is None else call.request
-    record.msg, record.args = masked(record.getMessage()), None
+    record.msg = masked(record.getMessage())
+    record.args = None
     if record.exc_info:
         record.exc_text = masked(logging.Formatter().formatException(record.exc_info))
     return True

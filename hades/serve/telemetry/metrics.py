@@ -175,7 +175,8 @@ class Metrics:
 
     def observe_call(self, call: str, mode: str, status: int, seconds: float) -> None:
         """Record a call by its name (not its path), mode RO or RW, and status."""
-        name, mode = self._shown_call(call), mode if mode in ("RO", "RW") else OTHER
+        name = self._shown_call(call)
+        mode = mode if mode in ("RO", "RW") else OTHER
         self.count("calls", name, mode, str(status) if 100 <= status <= 599 else OTHER)
         self.observe("call_seconds", seconds, name, mode)
 
@@ -288,7 +289,8 @@ class MemoryMetrics(Collector):
         with self._counting:
             begun = self._clock()
             if change != self._counted_at_change and begun >= self._next_at:
-                self._counted, self._counted_at_change = self._count(), change
+                self._counted = self._count()
+                self._counted_at_change = change
                 ended = self._clock()
                 self._next_at = ended + max(self._every_s, (ended - begun) * AT_MOST_ONE_OF)
             return self._counted

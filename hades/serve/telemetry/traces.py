@@ -79,7 +79,8 @@ class Traces:
         from opentelemetry.trace import StatusCode, get_current_span
 
         async def inside(shown: Scope, receive: Receive, send: Send) -> None:
-            scope, span = shown["hades.scope"], get_current_span()
+            scope = shown["hades.scope"]
+            span = get_current_span()
 
             async def named(message: Message) -> None:
                 route = getattr(scope.get("route"), "path", None)

@@ -30,7 +30,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from hades.breaker import breaker_of
 from hades.domain.times import Clock
 from hades.errors import HadesError, Unavailable
-from hades.store.catalogue import TABLES
+from hades.store.catalogue import TABLES, quoted
 from hades.store.database import Database, Local, inserting
 from hades.store.drafts import leftovers
 from hades.store.owed import LEFTOVERS, LOG, REWRITE
@@ -104,7 +104,9 @@ class _Thread(Local):
 
     def take(self, connection: Connection[Any], pool: Pool) -> None:
         """Record the connection of a new transaction."""
-        self.connection, self.pool, self.limit_s = connection, pool, None
+        self.connection = connection
+        self.pool = pool
+        self.limit_s = None
 
 
 class PostgresDatabase(Database):
@@ -231,7 +233,8 @@ class PostgresDatabase(Database):
 
     def rows(self, sql: str, *values: Any, **named: Any) -> list[Any]:
         """Return all rows of a query. Pass its values in order or by name."""
-        text, given = rewrite(sql), bound(sql, values, named)
+        text = rewrite(sql)
+        given = bound(sql, values, named)
         is_direct = self._replica is None or self.in_transaction
         with nullcontext() if is_direct else self.snapshot():
             return self._with(lambda connection: connection.execute(text, given).fetchall())
@@ -249,7 +252,8 @@ class PostgresDatabase(Database):
 
     def run(self, sql: str, *values: Any) -> int:
         """Run a statement that writes, inside a transaction. Return the number of rows."""
-        text, given = rewrite(sql), bound(sql, values, {})
+        text = rewrite(sql)
+        given = bound(sql, values, {})
         return self._with(lambda connection: connection.execute(text, given).rowcount)
 
     def run_many(self, sql: str, values: list[tuple[Any, ...]]) -> None:
@@ -273,12 +277,12 @@ class PostgresDatabase(Database):
 
     def load(self, table: str, rows: list[tuple[Any, ...]]) -> None:
         """Insert many whole rows by COPY."""
-        names = ", ".join(f'"{name}"' for name in TABLES[table].columns)
+        into = f"{table} ({quoted(TABLES[table].columns)})"
 
         def run(connection: Connection[Any]) -> None:
             with (
                 connection.cursor() as cursor,
-                cursor.copy(f"COPY {table} ({names}) FROM STDIN".encode()) as copy,
+                cursor.copy(f"COPY {into} FROM STDIN".encode()) as copy,
             ):
                 for row in rows:
                     copy.write_row(row)
@@ -346,7 +350,8 @@ class PostgresDatabase(Database):
             raise Unavailable(_UNDONE.format(place=self.place))
         if connection.info.transaction_status == TransactionStatus.INERROR:
             raise Unavailable(_FAILED.format(place=self.place))  # COMMIT would silently roll back
-        mark, sent_at = secrets.randbits(63), time.time()
+        mark = secrets.randbits(63)
+        sent_at = time.time()
         drop = "" if mark % _DROPPED_EVERY else _DROP_MARKS
         commit = f"{drop}INSERT INTO commits (mark) VALUES ({mark}); COMMIT{self._position}"
         with translated(self.place):
@@ -388,7 +393,8 @@ class PostgresDatabase(Database):
     @contextmanager
     def patient(self, seconds: float) -> Iterator[None]:
         """Within the block, writes of this thread wait at most this long for other writers."""
-        before, self._local.wait_s = self._local.wait_s, seconds
+        before = self._local.wait_s
+        self._local.wait_s = seconds
         try:
             yield
         finally:

@@ -72,9 +72,11 @@ def _value(value: Any) -> Any:
 
 def _regular(glob: str) -> str:
     """Return a glob as a regular expression."""
-    out, at = ["^(?:"], 0
+    out = ["^(?:"]
+    at = 0
     while at < len(glob):
-        sign, at = glob[at], at + 1
+        sign = glob[at]
+        at = at + 1
         close = glob.find("]", at + 1 + (glob[at : at + 1] == "^")) if sign == "[" else -1
         if sign == "*":
             out.append(".*")
@@ -90,7 +92,8 @@ def _regular(glob: str) -> str:
 
 def _letters(inside: str) -> str:
     """Return the bracket expression of a glob: letters, ranges, or `^` and those not allowed."""
-    out, but = "", inside.startswith("^")
+    out = ""
+    but = inside.startswith("^")
     threes = (inside[at : at + 3] for at in range(len(inside) - 2))
     if any(three[1] == "-" and three[0] > three[2] for three in threes):
         return "$."  # an empty range, such as z-a, matches nothing

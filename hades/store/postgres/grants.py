@@ -27,7 +27,7 @@ from psycopg import Connection, sql
 from hades.domain.graph import NodeKind
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.models.encoder import load_encoder
-from hades.store.catalogue import COUNTED, NODE_TABLES, TABLES
+from hades.store.catalogue import COUNTED, NODE_TABLES, TABLES, quoted
 from hades.store.owed import ARCHIVE
 from hades.store.postgres.address import ServerAddress
 from hades.store.postgres.database import MARKS_KEPT_S, TURN
@@ -230,7 +230,7 @@ def _written(table: str) -> str:
     the next one for another role.
     """
     columns = TABLES[table].columns.items()
-    return ", ".join(f'"{name}"' for name, column in columns if column.role != "itself")
+    return quoted(name for name, column in columns if column.role != "itself")
 
 
 def grant(address: ServerAddress, role: str, right: str, space: str | None) -> list[str]:

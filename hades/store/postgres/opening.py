@@ -124,7 +124,9 @@ def _migrate(connection: Connection[tuple[object, ...]], schema: str, clock: Clo
         lambda text, *values: connection.execute(
             (rewrite(text) if values else text).encode(), values or None
         ),
-        *(defined, done, clock()),
+        defined,
+        done,
+        clock(),
     )
     if 0 < done < len(STEPS):
         from hades.store.postgres.grants import renew

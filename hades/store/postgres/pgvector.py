@@ -119,7 +119,8 @@ class PgVector:
             self._database.run(
                 "UPDATE embeddings SET vector = vector "
                 "WHERE node >= ? AND node < ? AND half IS NULL",
-                *(first, first + _FILLED_AT_ONCE),
+                first,
+                first + _FILLED_AT_ONCE,
             )
             if on_progress is not None:
                 on_progress("filling the vector index", first, last)

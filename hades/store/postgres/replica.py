@@ -62,7 +62,8 @@ class Replica:
 
     def leave(self) -> None:
         """Stop reading from it for a while, because it did not answer."""
-        self._alone, self._fresh_at = False, -1e9
+        self._alone = False
+        self._fresh_at = -1e9
         self._look_at = time.monotonic() + _AWAY_S
 
     def _look(self) -> None:
@@ -79,7 +80,8 @@ class Replica:
         elif self._alone:
             self._look_at = now + _AWAY_S
         elif self._mark is not None and replayed >= self._mark[1]:
-            self._fresh_at, self._mark = self._mark[0], None
+            self._fresh_at = self._mark[0]
+            self._mark = None
 
     def _ask(self) -> int | None:
         replayed = _position(self.pool)

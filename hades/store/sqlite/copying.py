@@ -89,7 +89,9 @@ def _continue_from(old: SqliteDatabase, new: SqliteDatabase, actor: str) -> None
         new.keep_ids(dict(old.rows("SELECT name, seq FROM sqlite_sequence")))
         new.run(
             "INSERT INTO changes VALUES (?, ?, ?, 'restore', NULL, NULL)",
-            *(top, max(old.now(), new.now()) + 1, new.actor_id(actor)),
+            top,
+            max(old.now(), new.now()) + 1,
+            new.actor_id(actor),
         )
         owe(new, LEFTOVERS)
         for key in OWN_FACTS:  # keep the archive, and remove its unneeded objects later

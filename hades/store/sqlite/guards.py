@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from zlib import crc32
 
 from hades.errors import HadesError
-from hades.store.catalogue import TABLES
+from hades.store.catalogue import TABLES, quoted
 from hades.store.database import Database
 from hades.store.records import Problem
 from hades.store.schema import columns_of
@@ -40,7 +40,7 @@ def guarded(statement: str) -> str:
     table, columns = columns_of(statement)
     if table in ("", "heads"):
         return statement
-    names = ", ".join(f'"{name}"' for name in columns if name not in _UNGUARDED)
+    names = quoted(name for name in columns if name not in _UNGUARDED)
     constraint = re.search(r",\s*(PRIMARY KEY|UNIQUE) \(", statement)
     place = constraint.start() if constraint else statement.rindex(")")
     guard = f", guard INTEGER GENERATED ALWAYS AS (row_guard({names})) STORED"

@@ -25,11 +25,15 @@ from hades.ui.controls import box, button, empty, field, form, link, select, tex
 from hades.ui.frame import Frame, no_notes, page
 from hades.ui.pages.topics import as_glob
 
-NODES_AT_FIRST, NODES, NODES_AT_MOST = 60, 100, 1_000
+NODES_AT_FIRST = 60
+NODES = 100
+NODES_AT_MOST = 1_000
 NAMES_AT_MOST = 20
 """The most nodes that may be expanded at once."""
-LISTED, MATCHES = 30, 5
-NAMES_LOOKED_AT, EDGES_AT_MOST = 1_000, 1_000
+LISTED = 30
+MATCHES = 5
+NAMES_LOOKED_AT = 1_000
+EDGES_AT_MOST = 1_000
 _CHOICES: dict[str, tuple[str, dict[str, str]]] = {
     "hops": ("How far", {"1": "1 step", "2": "2 steps", "3": "3 steps"}),
     "kind": ("Kind of node", {"": "Names and topics", "topic": "Topics", "entity": "Names",
@@ -65,7 +69,8 @@ _PLACES: WeakKeyDictionary[Frame, dict[Node, network.Place]] = WeakKeyDictionary
 @page("/graph", "Graph")
 async def graph(frame: Frame) -> None:
     """Draw the graph around the names in the address, else what is most linked in the space."""
-    query, names = frame.query, _names(frame.query)
+    query = frame.query
+    names = _names(frame.query)
     wanted = query.get("search", "")
     text("Graph", "", "h1")
     with form(lambda given: frame.show(search=given.get("search"))):
@@ -78,7 +83,9 @@ async def graph(frame: Frame) -> None:
             empty(f"No name or topic matches “{wanted[:100]}”.", then="Show what is most linked",
                   href=frame.address("/graph"))  # fmt: skip
             return
-    relation, hops, weight = query.get("relation"), query.get("hops", ""), query.get("weight", "")
+    relation = query.get("relation")
+    hops = query.get("hops", "")
+    weight = query.get("weight", "")
     chosen = {"hops": int(hops) if hops in _CHOICES["hops"][1] else 1,
               "relation": [relation] if relation else None,
               "least_weight": float(weight) if weight and weight in _CHOICES["weight"][1] else 0.0,

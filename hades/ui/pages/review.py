@@ -24,7 +24,9 @@ from hades.serve.write_groups import NamedWrite, WriteGroup
 from hades.ui.controls import box, button, diff, empty, link, text
 from hades.ui.frame import Frame, found, page
 
-SHOWN_AT_MOST, LINKS_AT_MOST, CARDS_AT_FIRST = 50, 20, 10
+SHOWN_AT_MOST = 50
+LINKS_AT_MOST = 20
+CARDS_AT_FIRST = 10
 LINES_SHOWN = 60
 PROPOSALS_READ_AT_MOST = 1_000
 LIKELY = 0.5
@@ -197,7 +199,8 @@ async def decide(frame: Frame, items: Sequence[ReviewItem], *, accepted: bool) -
 
 
 async def _proposal_item(frame: Frame, proposal: Proposal, is_admin: bool) -> ReviewItem:
-    fields, number = proposal.fields, {"proposal": proposal.id}
+    fields = proposal.fields
+    number = {"proposal": proposal.id}
     subject = str(fields.get("topic") or fields.get("source") or fields.get("name"))
     refused = proposal.status == "refused"
     who = f"{'refused on writing' if refused else 'proposed'} {day(proposal.at)} by {proposal.by}"
@@ -228,7 +231,8 @@ async def _changes(frame: Frame, proposal: Proposal, subject: str) -> list[str]:
     if proposal.kind in ("alias", "kind", "name"):
         value = fields.get("new_name" if proposal.kind == "name" else proposal.kind)
         return [f"+ {proposal.kind}: {value}"]
-    relation, target = fields.get("relation"), fields.get("target")
+    relation = fields.get("relation")
+    target = fields.get("target")
     edges: list[Edge] = await found(
         frame.call_now("edges", name=subject, limit=200), [], but=HadesError
     )

@@ -26,7 +26,8 @@ ORDERS = {"": "By name", "latest": "Latest first"}
 @page("/topics", "Topics")
 async def topics(frame: Frame) -> None:
     """Draw the list of topics that match a search, in pages."""
-    wanted, after = frame.query.get("search", ""), frame.query.get("after")
+    wanted = frame.query.get("search", "")
+    after = frame.query.get("after")
     order = frame.query.get("order", "")
     again = partial(frame.show, search=wanted, order=order)
     text("Topics and time", "", "h1")

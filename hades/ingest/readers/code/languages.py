@@ -62,40 +62,67 @@ class CodeLanguage:
 
 _SCRIPT_INDEX = ("index",)
 JAVASCRIPT = CodeLanguage(
-    *("javascript", "script", ".js .mjs .cjs .jsx", "script jsx javascript"),
+    name="javascript",
+    family="script",
+    suffixes=".js .mjs .cjs .jsx",
+    queries="script jsx javascript",
     index_stems=_SCRIPT_INDEX,
 )
 LANGUAGES = (
     CodeLanguage(
-        *("python", "python", ".py .pyi .pyw", "python"),
+        name="python",
+        family="python",
+        suffixes=".py .pyi .pyw",
+        queries="python",
         tagged=True,
         selves=("self", "cls"),
         index_stems=("__init__",),
     ),
     JAVASCRIPT,
     CodeLanguage(
-        *("typescript", "script", ".ts .mts .cts", "script typescript"),
+        name="typescript",
+        family="script",
+        suffixes=".ts .mts .cts",
+        queries="script typescript",
         factory="language_typescript",
         index_stems=_SCRIPT_INDEX,
     ),
     CodeLanguage(
-        *("typescript", "script", ".tsx", "script typescript jsx"),
+        name="typescript",
+        family="script",
+        suffixes=".tsx",
+        queries="script typescript jsx",
         factory="language_tsx",
         index_stems=_SCRIPT_INDEX,
     ),
-    CodeLanguage("go", "go", ".go", "go"),
+    CodeLanguage(name="go", family="go", suffixes=".go", queries="go"),
     CodeLanguage(
-        *("rust", "rust", ".rs", "rust"),
+        name="rust",
+        family="rust",
+        suffixes=".rs",
+        queries="rust",
         tagged=True,
         joint="::",
         selves=("self", "Self"),
         index_stems=("mod", "lib", "main"),
     ),
-    CodeLanguage("java", "java", ".java", "java", tagged=True, implicit_self=True),
-    CodeLanguage("c", "c", ".c", "c", joint="::"),
+    CodeLanguage(
+        name="java",
+        family="java",
+        suffixes=".java",
+        queries="java",
+        tagged=True,
+        implicit_self=True,
+    ),
+    CodeLanguage(name="c", family="c", suffixes=".c", queries="c", joint="::"),
     # A header is parsed as C++, which includes most of C.
     CodeLanguage(
-        *("cpp", "c", ".h .cc .cpp .cxx .hh .hpp .hxx", "c cpp"), joint="::", implicit_self=True
+        name="cpp",
+        family="c",
+        suffixes=".h .cc .cpp .cxx .hh .hpp .hxx",
+        queries="c cpp",
+        joint="::",
+        implicit_self=True,
     ),
 )
 SUFFIXES = {suffix: language for language in LANGUAGES for suffix in language.suffixes.split()}

@@ -197,7 +197,8 @@ class LinkFinder:
 
     def _with_bases(self, classes: Sequence[SymbolPath]) -> Iterator[SymbolPath]:
         """Yield classes and their bases in this file, the nearest first."""
-        waiting, seen = list(classes), set[SymbolPath]()
+        waiting = list(classes)
+        seen = set[SymbolPath]()
         while waiting and len(seen) < MOST_BASES_FOLLOWED:
             path = waiting.pop(0)
             if path not in seen:

@@ -205,11 +205,13 @@ def _python_module(written: str, place: ModulePlace) -> str:
 
 
 def _script(node: Node, written: Written, place: ModulePlace) -> Iterator[Taken]:
-    module, taken = "", list[tuple[str, str]]()
+    module = ""
+    taken = list[tuple[str, str]]()
     waiting = [node]
     while waiting:
         part = waiting.pop()
-        name, alias = part.child_by_field_name("name"), part.child_by_field_name("alias")
+        name = part.child_by_field_name("name")
+        alias = part.child_by_field_name("alias")
         if part.type == "string":
             module = written(part).strip("\"'`")
         elif part.type in ("identifier", "shorthand_property_identifier_pattern"):

@@ -104,7 +104,8 @@ def _qualified(
     seen: Counter[str] = Counter()
     for symbol in symbols:
         around = named[symbol.parent] if symbol.parent is not None else None
-        name, owner = qualified(place, symbol.path, joint), ""
+        name = qualified(place, symbol.path, joint)
+        owner = ""
         if around is not None and around.kind is not SymbolKind.NAMESPACE:
             owner = around.name
             name = joint.join((owner, *symbol.path[len(around.path) :]))

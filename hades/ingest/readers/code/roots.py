@@ -11,9 +11,10 @@ import json
 import re
 import tomllib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
-from hades.ingest.readers.code.languages import SUFFIXES, CodeLanguage
+from hades.ingest.readers.code.languages import SUFFIXES
 
 MANIFEST_BYTES_AT_MOST = 256 * 1024
 _PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg")
@@ -31,8 +32,8 @@ class Roots:
 
     def __init__(self, top: Path) -> None:
         self._top = top if top.is_dir() else top.parent
-        self._python: dict[Path, Path] = {}
-        self._named: dict[tuple[Path, str], tuple[Path, str] | None] = {}
+        self._project_root = cache(self._find_project_root)
+        self._manifest = cache(self._find_manifest)
 
     def import_path(self, path: Path) -> str:
         """Return the path of a source file from its root, or an empty text if it is unknown."""
@@ -44,21 +45,16 @@ class Roots:
             return "" if root is None else path.relative_to(root).as_posix()
         if language.family not in _MANIFESTS:
             return ""
-        named = self._manifest(path.parent, language)
+        named = self._manifest(path.parent, language.family)
         return "" if named is None else f"{named[1]}/{path.relative_to(named[0]).as_posix()}"
 
     def _python_root(self, folder: Path) -> Path | None:
         package = folder
         while (package / "__init__.py").is_file() and package != package.parent:
             package = package.parent
-        if package != folder:
-            return package
-        if folder not in self._python:
-            self._python[folder] = self._project_root(folder) or Path()
-        root = self._python[folder]
-        return root if root != Path() else None
+        return self._project_root(folder) if package == folder else package
 
-    def _project_root(self, folder: Path) -> Path | None:
+    def _find_project_root(self, folder: Path) -> Path | None:
         """Return the nearest project root, or its `src` or `lib` around the folder, or None."""
         for root in (folder, *folder.parents):
             if self._top not in (root, *root.parents):
@@ -68,19 +64,12 @@ class Roots:
                 return root / first[0] if first and first[0] in _SOURCE_FOLDERS else root
         return None
 
-    def _manifest(self, folder: Path, language: CodeLanguage) -> tuple[Path, str] | None:
+    def _find_manifest(self, folder: Path, family: str) -> tuple[Path, str] | None:
         """Return the nearest folder with a manifest that states a name, and the name, or None."""
-        file, read = _MANIFESTS[language.family]
-        key = (folder, file)
-        if key not in self._named:
-            name = _stated_name(folder / file, read)
-            if name:
-                self._named[key] = folder, name
-            elif self._top not in folder.parents:
-                self._named[key] = None
-            else:
-                self._named[key] = self._manifest(folder.parent, language)
-        return self._named[key]
+        file, read = _MANIFESTS[family]
+        if name := _stated_name(folder / file, read):
+            return folder, name
+        return self._manifest(folder.parent, family) if self._top in folder.parents else None
 
 
 def _stated_name(file: Path, read: Callable[[str], object]) -> str:

@@ -203,7 +203,8 @@ def _symbol(
     is_macro = node.type == "macro_definition"
     signature = "!" if is_macro else _signature(comments.cut_out(begin, end))
     outer = _with_wrappers(node)
-    start, end = outer.start_byte, outer.end_byte
+    start = outer.start_byte
+    end = outer.end_byte
     return Symbol(kind, path, start, end, signature, None, receiver, len(path) > 1)
 
 
@@ -329,7 +330,8 @@ def cut_blocks(text: str, topic: str, symbols: Sequence[Symbol], joint: str) -> 
             blocks[-1] = blocks[-1]._replace(end=first + len(kept))
             continue
         symbol = symbols[number] if number is not None else None
-        heading, whole = topic, False
+        heading = topic
+        whole = False
         # A namespace is not part of the heading, so that pieces of a file join across it.
         if symbol is not None and symbol.kind is not SymbolKind.NAMESPACE:
             heading = f"{topic} > {_label(symbol, joint)}"
@@ -363,13 +365,15 @@ def _pieces(symbols: Sequence[Symbol], length: int) -> list[tuple[int, int, int 
         nonlocal at, inside
         while inside is not None and symbols[inside].end <= until:
             pieces.append((at, symbols[inside].end, inside))
-            at, inside = symbols[inside].end, symbols[inside].parent
+            at = symbols[inside].end
+            inside = symbols[inside].parent
 
     for number, symbol in enumerate(symbols):
         if symbol.kind is not SymbolKind.DECLARED:
             leave(symbol.start)
             pieces.append((at, symbol.start, inside))
-            at, inside = symbol.start, number
+            at = symbol.start
+            inside = number
     leave(length)
     return [*pieces, (at, length, None)]
 

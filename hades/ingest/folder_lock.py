@@ -1,4 +1,4 @@
-"""Turns: a lock for work that one process does for all."""
+"""A lock on a folder, for work that one process at a time does."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ LOOK_EVERY_S = 0.2
 
 
 @contextmanager
-def turn(folder: Path, work: str, report: Progress | None) -> Iterator[bool]:
-    """Try to lock a folder, and yield whether this process has the lock until the block ends.
+def folder_lock(folder: Path, work: str, report: Progress | None) -> Iterator[bool]:
+    """Try to lock a folder for the block. Yield whether this process holds the lock.
 
-    With `report`, wait until it has the lock, and report that `work` waits. The folder itself is
-    locked, so no lock file is left behind. The system releases the lock when the process ends.
+    With `report`, wait for the lock, and report that `work` waits. The folder itself is locked, so
+    no lock file is left behind. The system releases the lock when the process ends.
     """
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
