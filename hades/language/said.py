@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
+from hades.domain.fitting import fitting
 from hades.language.patterns import lazy_pattern
 from hades.language.sentences import sentences
 
@@ -112,8 +112,7 @@ def _plain(text: str) -> str:
 def _last(text: str) -> str:
     """Return the last sentences of a turn that fit into WORDS_BEFORE, or else its last words."""
     parts = [part.strip() for part in sentences(text) if part.strip()]
-    sizes = list(accumulate(len(part.split()) for part in reversed(parts)))
-    fits = sum(size <= WORDS_BEFORE for size in sizes)
+    fits = len(fitting((len(part.split()) for part in reversed(parts)), WORDS_BEFORE))
     return " ".join(parts[-fits:]) if fits else _cut_front(text, WORDS_BEFORE)
 
 

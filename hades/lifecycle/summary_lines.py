@@ -18,6 +18,7 @@ from math import log
 
 from hades.context.packer import key_sentences
 from hades.context.tokens import MINILM, count, cut_words
+from hades.domain.fitting import fitting
 from hades.domain.graph import Edge
 from hades.domain.statement import day, statement
 from hades.domain.summaries import LEFT_OUT, Cited, SummaryPeriod, cite
@@ -182,12 +183,8 @@ def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
         series.setdefault(said[at] | _values(line) | decided, []).append(line)
     alike = [_counted(own) if len(own) >= SERIES_FROM else own for own in series.values()]
     each = [line for own in alike for line in own]
-    kept = []
-    for line, tokens in zip(each, count([line.text for line in each]), strict=True):
-        if tokens + HEAD_TOKENS <= room:
-            room -= tokens + HEAD_TOKENS
-            kept.append(line)
-    return kept
+    sizes_of_lines = [tokens + HEAD_TOKENS for tokens in count([line.text for line in each])]
+    return [each[place] for place in fitting(sizes_of_lines, room, skips=True)]
 
 
 def _kind(line: Line) -> str:
