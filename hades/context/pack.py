@@ -201,9 +201,10 @@ def _head(number: int, passage: Passage) -> str:
     if "summary" not in passage.parts:
         return passage_line(number, passage)
     name, text = passage.chunk.topic.rpartition("/")[2], passage.chunk.text.casefold()
-    said = all(word.casefold() in text for word in _LETTERS.findall(name))
+    is_named = all(word.casefold() in text for word in _LETTERS.findall(name))
     part = f" {passage.chunk.heading}" if passage.chunk.heading else ""
-    return f"[{number}] {passage.valid_from:%Y-%m-%d}{part}{'' if said else f' {shown_name(name)}'}"
+    name = "" if is_named else f" {shown_name(name)}"
+    return f"[{number}] {passage.valid_from:%Y-%m-%d}{part}{name}"
 
 
 def _composed(

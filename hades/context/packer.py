@@ -16,7 +16,7 @@ from hades.context.text.layout import flat, read_cite, shown, shown_cite
 from hades.context.tokens import MINILM, TokenFamily
 from hades.domain.answer import Diagnostic
 from hades.domain.context import ContextItem, ContextSection
-from hades.domain.fitting import fitting
+from hades.domain.fitting import best_fitting
 from hades.domain.graph import Reason
 from hades.language.english.lexicon import DECISION, NOTABLE
 
@@ -168,10 +168,7 @@ def key_sentences(texts: Sequence[str], family: TokenFamily, at_most: int) -> li
     ones. The best sentence is always returned, even if it is longer: the caller must cut it.
     """
     worth = [2 * bool(DECISION.search(text)) + bool(NOTABLE.search(text)) for text in texts]
-    order = sorted(range(len(texts)), key=lambda at: -worth[at])
-    sizes = family.count([texts[at] for at in order])
-    others = fitting(sizes[1:], at_most - sum(sizes[:1]), skips=True)
-    return [texts[at] for at in sorted([*order[:1], *(order[1 + place] for place in others)])]
+    return [texts[place] for place in best_fitting(worth, family.count(texts), at_most)]
 
 
 class Sections:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def fitting(sizes: Iterable[int], room: int, *, skips: bool = False) -> list[int]:
@@ -23,3 +23,14 @@ def fitting(sizes: Iterable[int], room: int, *, skips: bool = False) -> list[int
         elif not skips:
             break
     return places
+
+
+def best_fitting(worth: Sequence[float], sizes: Sequence[int], room: int) -> list[int]:
+    """Return the places, in order, of the items of most worth that fit into `room` together.
+
+    The best item is always among them.
+    """
+    order = sorted(range(len(worth)), key=lambda place: -worth[place])
+    others = (sizes[place] for place in order[1:])
+    left = room - sum(sizes[place] for place in order[:1])
+    return sorted([*order[:1], *(order[1 + n] for n in fitting(others, left, skips=True))])

@@ -103,9 +103,9 @@ class BriefReader:
                     continue
                 is_marked = row.id in by_mark
                 gone_by = frozenset(over[row.topic])
-                thread = _thread(text, says, other, gone_by, is_marked=is_marked)
-                if thread:
-                    section.append(self._line(row, thread))
+                part = _telling_part(text, says, other, gone_by, is_marked=is_marked)
+                if part:
+                    section.append(self._line(row, part))
         blocking = filter(self._is_about, self._of_relations(BLOCKING))
         parts.open_threads += map(self._fact, blocking)
         parts.open_threads.sort(key=lambda line: line[0].at, reverse=True)
@@ -280,7 +280,7 @@ def _is_marked(topic: str, tags: tuple[str, ...], says: Callable[..., bool]) -> 
 
 
 @lru_cache(maxsize=4 * RECENT_READ)
-def _thread(
+def _telling_part(
     text: str,
     says: Callable[[str], bool],
     other: Callable[[str], bool],
