@@ -22,7 +22,7 @@ from hades.domain.answer import Recall
 from hades.domain.plain import plain
 from hades.domain.rebuild import rebuild
 from hades.domain.rules import clean_number
-from hades.language.english.terms import said
+from hades.language.english.terms import terms_in
 from hades.recall.plan import make_plan, plan_for, sized
 from hades.recall.question.reading import QUESTION_CHARACTERS_AT_MOST, read_question
 
@@ -157,8 +157,10 @@ class QueryAgent(QuestionAgent[AgentAnswer]):
             step = TranscriptStep("judge", detail, elapsed_ms(started))
             return {"asks": [], "transcript": [*state["transcript"], plain(step)]}
         wanted, decided = self._decided(state, recalls)
-        known = {said(question) for question in state["asked"]}
-        asks = [ask for ask in wanted if ask.level is not None or said(ask.question) not in known]
+        known = {terms_in(question) for question in state["asked"]}
+        asks = [
+            ask for ask in wanted if ask.level is not None or terms_in(ask.question) not in known
+        ]
         if asks:
             detail = f"ask again, {asks[0].why}"
         else:
@@ -201,11 +203,11 @@ def checked_questions(reply: NextQuestion, question: str, context: str) -> list[
     """Return the usable questions of a model: short, and with a word of the question or context."""
     if reply.enough:
         return []
-    known = said(question) | said(context)
+    known = terms_in(question) | terms_in(context)
     return [
         FollowUp(ask, "the model asks for it")
         for ask in reply.ask
-        if 2 < len(ask) <= QUESTION_CHARACTERS_AT_MOST and said(ask) & known
+        if 2 < len(ask) <= QUESTION_CHARACTERS_AT_MOST and terms_in(ask) & known
     ]
 
 

@@ -14,7 +14,7 @@ from hades.domain.question import Intent
 from hades.language.english.detect import is_english_question
 from hades.language.english.lexicon import word_set
 from hades.language.english.stems import stem
-from hades.language.english.terms import said, text_around, unsaid_names
+from hades.language.english.terms import terms_in, text_around, unsaid_names
 from hades.language.patterns import lazy_pattern
 from hades.language.words import words
 from hades.recall.question.reading import names_of
@@ -59,7 +59,7 @@ def missing_names(recalls: Sequence[Recall]) -> list[str]:
     passages = [passage for recall in recalls for passage in recall.passages]
     texts = [text_around(passage) for passage in passages]
     texts += [fact.text for recall in recalls for fact in recall.facts]
-    told = [said(text) for text in texts]
+    told = [terms_in(text) for text in texts]
     names = recalls[0].asked.terms.names
     return [name.text for name in unsaid_names(names, told, passages)]
 
@@ -84,10 +84,10 @@ def parts_of(question: str) -> list[str]:
 
 def _bridges(question: str, recall: Recall) -> Iterator[FollowUp]:
     """Yield the question with names that the best passages add to it."""
-    asked = said(question)
+    asked = terms_in(question)
     for passage in recall.passages[:BRIDGED_PASSAGES]:
         for name in _new_names(passage, asked):
-            told = said(text_around(passage))
+            told = terms_in(text_around(passage))
             rest = " ".join(word for word in words(question) if stem(word) not in told)
             yield FollowUp(f"{rest} {name}?", f"{passage.id} leads on to {name}")
             break
@@ -97,5 +97,5 @@ def _new_names(passage: Passage, asked: frozenset[str]) -> Iterator[str]:
     """Yield the names of a passage that the question does not have, the rarest first."""
     heading = passage.chunk.heading.casefold()
     for name in passage.entities:
-        if not said(name) <= asked and name.casefold() not in heading:
+        if not terms_in(name) <= asked and name.casefold() not in heading:
             yield name

@@ -9,7 +9,7 @@ from dataclasses import replace
 from hades.agents.decisions import StepsOfPlan
 from hades.agents.rules import FollowUp, parts_of
 from hades.domain.answer import Answer, Sentence
-from hades.language.english.terms import said, text_around
+from hades.language.english.terms import terms_in, text_around
 from hades.language.patterns import lazy_pattern
 from hades.language.words import words
 from hades.recall.question.reading import names_of
@@ -88,11 +88,11 @@ def _for_each(clause: str, subjects: Sequence[str]) -> list[FollowUp]:
 
 def checked_steps(reply: StepsOfPlan, question: str) -> list[FollowUp]:
     """Return the usable steps of a model: short, and with a word of the question each."""
-    known = said(question)
+    known = terms_in(question)
     return [
         FollowUp(step, "a step of the model")
         for step in reply.steps
-        if 2 < len(step) <= STEP_CHARACTERS_AT_MOST and said(step) & known
+        if 2 < len(step) <= STEP_CHARACTERS_AT_MOST and terms_in(step) & known
     ][:STEPS_AT_MOST]
 
 
@@ -104,7 +104,7 @@ def validated(question: str, answer: Answer) -> tuple[str, tuple[str, ...], str]
     weights = answer.recall.asked.terms.weights
     if not answer.sentences:
         return "nothing found", answer.unsaid, str(answer)
-    sources = [said(_source(answer, sentence)) for sentence in answer.sentences]
+    sources = [terms_in(_source(answer, sentence)) for sentence in answer.sentences]
     shares = [_share(weights, terms) for terms in sources]
     best = max(shares)
     kept = [

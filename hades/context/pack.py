@@ -12,10 +12,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hades.context.packer import PART_TOKENS_AT_LEAST, BlockDraft, PackedBlock, Packer, both_ends
+from hades.context.packer import (
+    PART_TOKENS_AT_LEAST,
+    BlockDraft,
+    Item,
+    PackedBlock,
+    Packer,
+    both_ends,
+    size,
+)
 from hades.context.text.evidence import fact_line, passage_line, path_line, theme_line
 from hades.context.text.layout import flat, shown_name
-from hades.context.tokens import count, cut, cut_words
+from hades.context.tokens import MINILM, count, cut, cut_words
 from hades.domain.answer import (
     Citation,
     Diagnostic,
@@ -79,18 +87,19 @@ def pack(
     """
     packer = Packer(budget, STAGE)
     asked = _question(packer, question, budget)
-    packer.room -= sum(count([asked, _FACTS, _PATHS, _PASSAGES, *[_THEMES] * bool(themes)]))
+    packer.take(sum(count([asked, _FACTS, _PATHS, _PASSAGES, *[_THEMES] * bool(themes)])))
     share = int(budget * LEDGER_SHARE_AT_MOST)
-    shown_themes = _themes(packer, themes, min(LEDGER_TOKENS_AT_MOST, share))
+    ledger_share = min(LEDGER_TOKENS_AT_MOST, share)
+    shown_themes = _themes(packer.part(ledger_share), themes)
     drafts = [
         BlockDraft(fact, fact.edge.cite, fact_line(n, fact)) for n, fact in enumerate(facts, 1)
     ]
-    told = packer.fill(drafts, "facts", share)
-    walked = _ledger(packer, paths, paths_at_most, min(LEDGER_TOKENS_AT_MOST, share))
+    told = _filled(packer.part(share), drafts, "facts")
+    walked = _ledger(packer.part(ledger_share), paths, paths_at_most)
     if len(passages) > passages_at_most:
         packer.record(Reason.CAP_EXCEEDED, f"{len(passages) - passages_at_most} passages")
     numbered = enumerate(passages[:passages_at_most], 1)
-    read = packer.fill([_draft(number, passage) for number, passage in numbered], "passages")
+    read = _filled(packer, [_draft(number, passage) for number, passage in numbered], "passages")
     titles = [_FACTS] * bool(told) + [_PATHS] * bool(walked) + [_PASSAGES] * bool(read)
     titles += [_THEMES] * bool(shown_themes)
     blocks: list[PackedBlock[Any]] = [*shown_themes, *told, *walked, *read]
@@ -107,6 +116,17 @@ def pack(
     )
 
 
+def _filled(
+    packer: Packer, drafts: Sequence[BlockDraft[Item]], what: str
+) -> list[PackedBlock[Item]]:
+    """Pack the first drafts that fit. A diagnostic counts the others, and calls them `what`."""
+    blocks, left_out = packer.fill(drafts)
+    if left_out:
+        tokens = sum(size(MINILM, row.head) + row.text_tokens(MINILM) for row in left_out)
+        packer.record(Reason.EVICTED, f"{len(left_out)} {what}, {tokens} tokens")
+    return blocks
+
+
 def _question(packer: Packer, question: str, budget: int) -> str:
     asked = _QUESTION + flat(question)
     line = cut(asked[:QUESTION_CHARACTERS_AT_MOST], int(budget * QUESTION_SHARE_AT_MOST))
@@ -115,56 +135,47 @@ def _question(packer: Packer, question: str, budget: int) -> str:
     return line
 
 
-def _themes(packer: Packer, themes: Sequence[Theme], room: int) -> list[PackedBlock[Theme]]:
-    """Pack the themes that fit into `room` tokens, each with what fits of its summary."""
+def _themes(packer: Packer, themes: Sequence[Theme]) -> list[PackedBlock[Theme]]:
+    """Pack the themes that fit, each with what fits of its summary."""
     blocks: list[PackedBlock[Theme]] = []
     for number, theme in enumerate(themes, 1):
         draft = BlockDraft(
             theme, theme.cluster.id, theme_line(number, theme), theme.cluster.summary
         )
-        block = packer.put(draft, room // (len(themes) - len(blocks)))
-        block = block or packer.put(replace(draft, text=""), room)
+        share = packer.room // (len(themes) - len(blocks))
+        block = packer.part(share).put(draft) or packer.put(replace(draft, text=""))
         if block is None:
             packer.record(Reason.EVICTED, f"{len(themes) - len(blocks)} themes")
             break
-        room -= block.tokens
         blocks.append(block)
     return blocks
 
 
-def _ledger(
-    packer: Packer, paths: Sequence[Path], at_most: int, room: int
-) -> list[PackedBlock[Path]]:
-    """Pack the `at_most` most reliable paths, each within its limit, all within `room` tokens."""
+def _ledger(packer: Packer, paths: Sequence[Path], at_most: int) -> list[PackedBlock[Path]]:
+    """Pack the `at_most` most reliable paths, each within its limit."""
     ranked: dict[str, Path] = {}
     for path in sorted(paths, key=path_order):
         ranked.setdefault(str(path), path)  # keep the most reliable of equal ones
     if len(ranked) > at_most:
         packer.record(Reason.CAP_EXCEEDED, f"{len(ranked) - at_most} paths")
     wanted = list(ranked.values())[:at_most]
-    blocks: list[PackedBlock[Path]] = []
-    for number, path in enumerate(wanted, 1):
-        line = _path_line(number, path, min(room, packer.room, PATH_TOKENS_AT_MOST))
-        block = packer.put(BlockDraft(path, str(path), line)) if line else None
-        if block is None:
-            packer.record(Reason.EVICTED, f"{len(wanted) - len(blocks)} paths")
-            break
-        room -= block.tokens
-        blocks.append(block)
+    blocks, left_out = packer.fill(
+        BlockDraft(path, str(path), _path_line(packer.room, number, path))
+        for number, path in enumerate(wanted, 1)
+    )
+    if left_out:
+        packer.record(Reason.EVICTED, f"{len(left_out)} paths")
     return blocks
 
 
-def _path_line(number: int, path: Path, room: int) -> str:
+def _path_line(room: int, number: int, path: Path) -> str:
     """Return the line of a path, without the snippets of its steps if they do not fit.
 
-    A path that is too long for any line is cut. The line is empty if there is no room for it.
+    A path that is too long for any line is cut.
     """
-    line = ""
-    for snippets in (True, False):
-        line = path_line(number, path, snippets=snippets)
-        if count([line])[0] <= room:
-            return line
-    return cut_words(line, PATH_TOKENS_AT_MOST) if room == PATH_TOKENS_AT_MOST else ""
+    whole, short = (path_line(number, path, snippets=snippets) for snippets in (True, False))
+    fits = count([whole])[0] <= min(room, PATH_TOKENS_AT_MOST)
+    return whole if fits else cut_words(short, PATH_TOKENS_AT_MOST)
 
 
 def _draft(number: int, passage: Passage) -> BlockDraft[Passage]:
@@ -190,9 +201,10 @@ def _head(number: int, passage: Passage) -> str:
     if "summary" not in passage.parts:
         return passage_line(number, passage)
     name, text = passage.chunk.topic.rpartition("/")[2], passage.chunk.text.casefold()
-    said = all(word.casefold() in text for word in _LETTERS.findall(name))
+    is_named = all(word.casefold() in text for word in _LETTERS.findall(name))
     part = f" {passage.chunk.heading}" if passage.chunk.heading else ""
-    return f"[{number}] {passage.valid_from:%Y-%m-%d}{part}{'' if said else f' {shown_name(name)}'}"
+    name = "" if is_named else f" {shown_name(name)}"
+    return f"[{number}] {passage.valid_from:%Y-%m-%d}{part}{name}"
 
 
 def _composed(

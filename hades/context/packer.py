@@ -7,6 +7,7 @@ worth the head line. Diagnostics report what was cut and what was left out.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -15,6 +16,7 @@ from hades.context.text.layout import flat, read_cite, shown, shown_cite
 from hades.context.tokens import MINILM, TokenFamily
 from hades.domain.answer import Diagnostic
 from hades.domain.context import ContextItem, ContextSection
+from hades.domain.fitting import best_fitting
 from hades.domain.graph import Reason
 from hades.language.english.lexicon import DECISION, NOTABLE
 
@@ -71,53 +73,63 @@ class PackedBlock(Generic[Item]):
 class Packer:
     """A budget of tokens that is being filled: `room` is left, `diagnostics` report losses."""
 
-    def __init__(self, budget: int, stage: str, family: TokenFamily = MINILM) -> None:
-        self.room, self.stage, self.family = budget, stage, family
-        self.diagnostics: list[Diagnostic] = []
+    def __init__(
+        self, room: int, stage: str, family: TokenFamily = MINILM, whole: Packer | None = None
+    ) -> None:
+        self.room = room
+        self.stage = stage
+        self.family = family
+        self._whole = whole
+        self.diagnostics: list[Diagnostic] = whole.diagnostics if whole else []
+
+    def part(self, at_most: float) -> Packer:
+        """Return a packer for a part of the room: what it packs is taken from this one, too."""
+        return Packer(min(int(at_most), self.room), self.stage, self.family, self)
 
     def record(self, reason: Reason, detail: str) -> None:
         """Add a diagnostic of this stage."""
         self.diagnostics.append(Diagnostic(reason, self.stage, detail))
 
-    def put(self, draft: BlockDraft[Item], at_most: int | None = None) -> PackedBlock[Item] | None:
+    def take(self, tokens: int) -> None:
+        """Take tokens from the room."""
+        self.room -= tokens
+        if self._whole is not None:
+            self._whole.take(tokens)
+
+    def put(self, draft: BlockDraft[Item]) -> PackedBlock[Item] | None:
         """Pack as much of a draft as fits, and take its tokens from the room; None if too little.
 
-        `at_most` narrows the room for this draft. A cut is recorded as a diagnostic.
+        A cut is recorded as a diagnostic.
         """
-        room = self.room if at_most is None else min(at_most, self.room)
-        block = fitted(draft, room, self.family)
+        block = fitted(draft, self.room, self.family)
         if block is None:
             return None
         if block.text != draft.text:
             part, whole = block.tokens - block.head_tokens, draft.text_tokens(self.family)
             cite = shown_cite(draft.cite)
             self.record(Reason.BUDGET_EXHAUSTED, f"{cite} cut to {part} of {whole} tokens")
-        self.room -= block.tokens
+        self.take(block.tokens)
         return block
 
     def fill(
-        self, drafts: Sequence[BlockDraft[Item]], what: str, at_most: int | None = None
-    ) -> list[PackedBlock[Item]]:
-        """Pack drafts in order, up to the first one that does not fit whole; that one may be cut.
+        self, drafts: Iterable[BlockDraft[Item]], *, skips: bool = False
+    ) -> tuple[list[PackedBlock[Item]], list[BlockDraft[Item]]]:
+        """Pack drafts in order; return the blocks, and the drafts that are left out.
 
-        A diagnostic counts the drafts that are left out, and calls them `what`.
+        The first draft that does not fit whole may be cut, and ends the choice. With `skips`, all
+        others are tried, too.
         """
-        room = self.room if at_most is None else min(at_most, self.room)
         blocks: list[PackedBlock[Item]] = []
+        left_out: list[BlockDraft[Item]] = []
+        is_full = False
         for draft in drafts:
-            block = self.put(draft, room)
+            block = None if is_full else self.put(draft)
             if block is None:
-                break
-            blocks.append(block)
-            room -= block.tokens
-            if block.text != draft.text:
-                break
-        if left := drafts[len(blocks) :]:
-            tokens = sum(
-                size(self.family, draft.head) + draft.text_tokens(self.family) for draft in left
-            )
-            self.record(Reason.EVICTED, f"{len(left)} {what}, {tokens} tokens")
-        return blocks
+                left_out.append(draft)
+            else:
+                blocks.append(block)
+            is_full = not skips and (block is None or block.text != draft.text)
+        return blocks, left_out
 
 
 def fitted(
@@ -156,13 +168,7 @@ def key_sentences(texts: Sequence[str], family: TokenFamily, at_most: int) -> li
     ones. The best sentence is always returned, even if it is longer: the caller must cut it.
     """
     worth = [2 * bool(DECISION.search(text)) + bool(NOTABLE.search(text)) for text in texts]
-    kept: list[int] = []
-    for at in sorted(range(len(texts)), key=lambda at: -worth[at]):
-        tokens = family.count([texts[at]])[0]
-        if not kept or tokens <= at_most:
-            kept.append(at)
-            at_most -= tokens
-    return [texts[at] for at in sorted(kept)]
+    return [texts[place] for place in best_fitting(worth, family.count(texts), at_most)]
 
 
 class Sections:
@@ -174,9 +180,9 @@ class Sections:
     def __init__(self, question: str, room: int, family: TokenFamily) -> None:
         self._packer = Packer(room, "context", family)
         self._parts = [family.cut_words(f"Question: {flat(question)}", room // 4)]
-        self._packer.room -= size(family, self._parts[0])
+        self._packer.take(size(family, self._parts[0]))
         self._spare = self._numbers = 0
-        self._shown: dict[tuple[str, int | None], str] = {}
+        self._shown: defaultdict[tuple[str, int | None], str] = defaultdict(str)
         self.sections: list[ContextSection] = []
         self.diagnostics = self._packer.diagnostics
 
@@ -193,9 +199,9 @@ class Sections:
         items that have no line because the context is full.
         """
         allowed, title_tokens = self._begin(name, shares)
-        packer, family = self._packer, self._packer.family
-        room = packer.room - title_tokens
-        share = room // 2 // max(1, len(items))
+        packer = self._packer.part(self._packer.room - title_tokens)
+        family = packer.family
+        share = packer.room // 2 // max(1, len(items))
         blocks = dict[str, PackedBlock[ContextItem]]()
         drafts = list[BlockDraft[ContextItem]]()
         left_out: list[str] = []
@@ -208,20 +214,20 @@ class Sections:
                 most=min(LINE_TOKENS, most),
                 least=LINE_TOKENS_AT_LEAST,
             )
-            packed = fitted(line, room, family)
+            packed = fitted(line, packer.room, family)
             if packed is None:
                 left_out.append(item.cite)
                 continue
-            room -= packed.tokens
+            packer.take(packed.tokens)
             drafts.append(draft)
             blocks[item.cite] = packed
         spare = allowed - title_tokens
         for draft in drafts:
             line_tokens = blocks[draft.cite].tokens
-            more = fitted(draft, min(spare, room) + line_tokens, family)
+            more = fitted(draft, min(spare, packer.room) + line_tokens, family)
             if more is not None and more.tokens >= line_tokens:
                 spare -= more.tokens - line_tokens
-                room -= more.tokens - line_tokens
+                packer.take(more.tokens - line_tokens)
                 blocks[draft.cite] = more
         if cut := [d.cite for d in drafts if len(blocks[d.cite].text) < len(flat(d.text))]:
             packer.record(Reason.BUDGET_EXHAUSTED, f"cut: {_named(cut)}")
@@ -229,7 +235,6 @@ class Sections:
             packer.record(Reason.EVICTED, f"no room for a line of {_named(left_out)}")
         self._numbers += len(blocks)
         for block in blocks.values():
-            packer.room -= block.tokens
             self._remember(block)
         self._end(name, allowed, title_tokens, list(blocks.values()))
 
@@ -239,24 +244,23 @@ class Sections:
         `shares` are tokens by section. A text that is shown already is skipped.
         """
         allowed, title_tokens = self._begin(name, shares)
-        packer = self._packer
-        room, blocks = allowed - title_tokens, list[PackedBlock[ContextItem]]()
+        packer = self._packer.part(allowed - title_tokens)
+        blocks = list[PackedBlock[ContextItem]]()
         left_out: list[str] = []
         for item in items:
             text = item.text.strip()
-            if item.why != "summary" and text in self._shown.get(read_cite(item.cite)[:2], ""):
+            if item.why != "summary" and text in self._shown[read_cite(item.cite)[:2]]:
                 continue  # a passage of a state that is shown, or the state of a passage
-            if room < PART_TOKENS_AT_LEAST:
+            if packer.room < PART_TOKENS_AT_LEAST:
                 packer.record(Reason.BUDGET_EXHAUSTED, f"from {shown_cite(item.cite)} on")
                 break
-            block = packer.put(self._draft(item, text, self._numbers + 1), room)
+            block = packer.put(self._draft(item, text, self._numbers + 1))
             if block is None:
                 left_out.append(item.cite)
                 continue
             self._numbers += 1
             blocks.append(block)
             self._remember(block)
-            room -= block.tokens
         if left_out:
             packer.record(Reason.EVICTED, f"did not fit: {_named(left_out)}")
         self._end(name, allowed, title_tokens, blocks)
@@ -274,7 +278,7 @@ class Sections:
         """Write the blocks of a section, whose tokens the packer has already taken."""
         used = 0
         if blocks:
-            self._packer.room -= title_tokens
+            self._packer.take(title_tokens)
             self._parts += [SECTION_TITLES[name], *map(str, blocks)]
             used = title_tokens + sum(block.tokens for block in blocks)
         self._spare = max(0, allowed - used)
@@ -283,8 +287,7 @@ class Sections:
 
     def _remember(self, block: PackedBlock[ContextItem]) -> None:
         """Remember the text that is shown of a state."""
-        state = read_cite(block.item.cite)[:2]
-        self._shown[state] = f"{self._shown.get(state, '')}\n\n{block.text}"
+        self._shown[read_cite(block.item.cite)[:2]] += f"\n\n{block.text}"
 
     def _draft(self, item: ContextItem, text: str, number: int) -> BlockDraft[ContextItem]:
         held = f", {item.held}" if item.held else ""

@@ -64,7 +64,7 @@ class TokenFamily:
         """Cut a text after a word, to `at_most` tokens with an ellipsis, unless it fits whole."""
         if self.count([text])[0] <= at_most:
             return text
-        ends = [found.end() for found in _WORD.finditer(text)]
+        ends = [match.end() for match in _WORD.finditer(text)]
         kept = self._longest(text, ends, at_most, " " + ELLIPSIS)
         # A single word may be too long: a line of base64, a language without spaces.
         return kept or self._longest(text, range(1, len(text)), at_most, ELLIPSIS)

@@ -144,9 +144,9 @@ class ContextWindow:
 
     def say(self, role: str, text: str, *, at: datetime | None = None) -> None:
         """Add a turn of the conversation, said by `role` at a time, by default now."""
-        said = at or from_micros(system_clock())
+        moment = at or from_micros(system_clock())
         turn = WindowBlock(
-            "conversation", clean_name(role, "speaker"), clean_content(text), 0, said=said
+            "conversation", clean_name(role, "speaker"), clean_content(text), 0, said=moment
         )
         self._admit(self._blocks, [self._sized(turn)])
 
@@ -156,12 +156,12 @@ class ContextWindow:
         Other evidence, of earlier questions, gets low priority.
         """
         recall = self._memory.recall(question, budget=budget or max(50, self.limit // 4))
-        found = [(fact.edge.cite, fact.text, fact.belief.mean) for fact in recall.facts]
-        found += [(row.id, row.chunk.text, row.belief.mean) for row in recall.passages]
-        cited = {cite for cite, _, _ in found}
+        sources = [(fact.edge.cite, fact.text, fact.belief.mean) for fact in recall.facts]
+        sources += [(row.id, row.chunk.text, row.belief.mean) for row in recall.passages]
+        cited = {cite for cite, _, _ in sources}
         evidence = [
             self._sized(WindowBlock("recall", cite, text, 0, "high", sure, cite))
-            for cite, text, sure in reversed(found)  # among equals, the best is evicted last
+            for cite, text, sure in reversed(sources)  # among equals, the best is evicted last
             if not cite.startswith(CORE_PREFIX)
         ]
         others = [
@@ -332,8 +332,8 @@ class ContextWindow:
         most = self._summary_tokens
         text = self._told_by_model(texts, most, events)
         if not text:
-            said = dict.fromkeys(flat(sentence) for text in texts for sentence in sentences(text))
-            text = "\n".join(key_sentences(list(said), self.family, most))
+            unique = dict.fromkeys(flat(sentence) for text in texts for sentence in sentences(text))
+            text = "\n".join(key_sentences(list(unique), self.family, most))
         name = f"{self.name}/0001 to {self._pages:04}"
         block = self._fitted(kept, WindowBlock("archive", name, text, 0, source=name), self.limit)
         return [block] if block else []

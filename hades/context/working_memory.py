@@ -107,25 +107,18 @@ def _packed(
     packer = Packer(budget, STAGE)
     latest_size = size(packer.family, latest.head, latest.text)
     kept = min(latest_size, int(budget * LATEST_SHARE))
-    packer.room -= kept
+    packer.take(kept)
     blocks: list[PackedBlock[WorkingItem]] = []
     waiting = [latest]
     for why, share in SHARES.items():
-        room = packer.room * share
-        for draft in parts[why]:
-            block = packer.put(draft, int(room))
-            if block is None:
-                waiting.append(draft)
-            else:
-                blocks.append(block)
-                room -= block.tokens
-    packer.room += kept
-    for draft in waiting:
-        block = packer.put(draft)
-        if block is None:
-            packer.record(Reason.EVICTED, f"{shown_cite(draft.cite)} ({draft.item.why})")
-        else:
-            blocks.append(block)
+        packed, left_out = packer.part(packer.room * share).fill(parts[why], skips=True)
+        blocks += packed
+        waiting += left_out
+    packer.take(-kept)
+    packed, left_out = packer.fill(waiting, skips=True)
+    for draft in left_out:
+        packer.record(Reason.EVICTED, f"{shown_cite(draft.cite)} ({draft.item.why})")
+    blocks += packed
     blocks.sort(key=lambda block: [*PART_AT_LEAST].index(block.item.why))
     context = "\n\n".join(map(str, blocks))
     return WorkingMemory(

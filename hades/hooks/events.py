@@ -78,8 +78,8 @@ def read_event(client: str, name: str, memory: str, config: str, payload: bytes)
         config=config,
         original=_text(fields, "hook_event_name"),
         source=_text(fields, "source"),
-        prompt=_said(fields, "prompt"),
-        answer=_said(fields, "last_assistant_message"),
+        prompt=_long_text(fields, "prompt"),
+        answer=_long_text(fields, "last_assistant_message"),
         transcript=_text(fields, "transcript_path"),
         files=edited,
         failed=failed,
@@ -108,7 +108,7 @@ def takes_context(event: HookEvent) -> bool:
     return event.name in ("session-start", "prompt")
 
 
-def _said(fields: Mapping[str, Any], name: str) -> str:
+def _long_text(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name)
     return value[:SAID_CHARACTERS_AT_MOST].replace("\0", " ") if isinstance(value, str) else ""
 

@@ -118,7 +118,7 @@ def _called_for(
         if passage.superseded or passage.valid_to is not None or is_known:
             continue
         if passage.chunk.topic.startswith(f"{PREFIX}/"):
-            text, least = _turn(view, passage, question), CALLED_FOR + TURN_MORE
+            text, least = _of_conversation(view, passage, question), CALLED_FOR + TURN_MORE
         else:
             text, least = excerpt(passage.chunk.text, question), CALLED_FOR
         if text:
@@ -144,7 +144,7 @@ def _is_outdated(view: View, line: PromptLine) -> bool:
     return bool((load_keeper().replaces(later) >= OUTDATED).any())
 
 
-def _turn(view: View, passage: Passage, question: str) -> str:
+def _of_conversation(view: View, passage: Passage, question: str) -> str:
     """Return the turn of a conversation that shares most words with the question.
 
     Return "" if a statement was distilled from it: that statement is a note, and says whether it

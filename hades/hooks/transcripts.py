@@ -51,20 +51,20 @@ def store(memory: Memory, state: HookSession) -> str:
     """
     with _opened(state.client, state.pending, state.config) as path:
         sessions = [part for part in read_sessions(path) if isinstance(part, ChatSession)]
-    said = [turn for session in sessions for turn in session.turns if not is_context(turn.text)]
-    if all(is_talk(turn.text) for turn in said):
+    turns = [turn for session in sessions for turn in session.turns if not is_context(turn.text)]
+    if all(is_talk(turn.text) for turn in turns):
         return "not stored: it says nothing new"
-    turns, secrets = _newest(said)
-    times = [turn.when.at for turn in turns if turn.when and turn.when.at < datetime.now(UTC)]
+    newest, secrets = _newest(turns)
+    times = [turn.when.at for turn in newest if turn.when and turn.when.at < datetime.now(UTC)]
     before = memory.change
     topic = topic_of(state.session)
     memory.remember(
         topic,
-        "\n\n".join(map(turn_text, turns)),
+        "\n\n".join(map(turn_text, newest)),
         tags=["session"],
         metadata={
             "client": state.client,
-            "turns": len(turns),
+            "turns": len(newest),
             "files": state.files,
             "failed": state.failed,
         },
@@ -74,26 +74,26 @@ def store(memory: Memory, state: HookSession) -> str:
     )
     if memory.change == before:
         return "the conversation was stored before"
-    report = f"stored {counted(len(turns), 'turn')}"
-    done = memory.distil(glob=topic, from_turn=max(0, state.distilled - (len(said) - len(turns))))
-    state.distilled = len(said)
+    report = f"stored {counted(len(newest), 'turn')}"
+    done = memory.distil(glob=topic, from_turn=max(0, state.distilled - (len(turns) - len(newest))))
+    state.distilled = len(turns)
     memory.index()
     report += f", kept {counted(len(done.statements), 'statement')}"
     return f"{report}, redacted {counted(secrets, 'secret')}" if secrets else report
 
 
-def _newest(said: list[ChatTurn]) -> tuple[list[ChatTurn], int]:
+def _newest(turns: list[ChatTurn]) -> tuple[list[ChatTurn], int]:
     """Return the last turns that fit, with secrets replaced, and the number of these secrets."""
-    turns: list[ChatTurn] = []
+    newest: list[ChatTurn] = []
     size = secrets = 0
-    for turn in reversed(said):
+    for turn in reversed(turns):
         text, count = redact_counted(turn.text[:CHARACTERS_AT_MOST])
         size += len(text)
-        if turns and size > CHARACTERS_AT_MOST:
+        if newest and size > CHARACTERS_AT_MOST:
             break
-        turns.append(replace(turn, text=text))
+        newest.append(replace(turn, text=text))
         secrets += count
-    return turns[::-1], secrets
+    return newest[::-1], secrets
 
 
 @contextmanager

@@ -85,8 +85,8 @@ def language_of(text: str) -> str:
     ('german', 'english', '')
     """
     read = text[:CHARACTERS_READ]
-    found = [word for at, word in enumerate(words(read)) if not at or word[0].islower()]
-    plain = [word.casefold() for word in found if len(word) > 1]
+    written = [word for at, word in enumerate(words(read)) if not at or word[0].islower()]
+    plain = [word.casefold() for word in written if len(word) > 1]
     known = [word for word in plain if word in _ANY and word not in STOP_WORDS]
     best, small = "", list[str]()
     for language, own in _WORDS.items():

@@ -41,12 +41,12 @@ def name_key(name: str) -> str:
 
     A name without a single word (an emoji, `+++`) is its own key.
     """
-    found = [word.casefold() for word in words(name)]
+    folded = [word.casefold() for word in words(name)]
     start = 0
-    while start < len(found) - 1 and found[start] in _ARTICLES:
+    while start < len(folded) - 1 and folded[start] in _ARTICLES:
         start += 1
     # Casefolding can split letters into new accents: İ, ŉ.
-    again = words(" ".join(found[start:]))
+    again = words(" ".join(folded[start:]))
     return " ".join(again) or name.strip()
 
 
@@ -56,9 +56,9 @@ def says(text: str, name: str) -> bool:
     >>> says("It was Ann-Lee.", "ann lee"), says("It was Annlee.", "ann lee")
     (True, False)
     """
-    said = words(" ".join(word.casefold() for word in words(text)))
+    plain = words(" ".join(word.casefold() for word in words(text)))
     key = name_key(name)
-    return f" {key} " in f" {' '.join(said)} " or (not words(name) and key in text)
+    return f" {key} " in f" {' '.join(plain)} " or (not words(name) and key in text)
 
 
 def exact_key(name: str) -> str:
@@ -98,8 +98,8 @@ def is_identifier(name: str) -> bool:
 
 def without_parenthesis(title: str) -> str:
     """Return a title as texts mention it: "Ed Wood (film)" becomes "Ed Wood"."""
-    found = _TRAILING_PARENTHESIS.search(title)
-    return title[: found.start()].rstrip() or title if found else title
+    match = _TRAILING_PARENTHESIS.search(title)
+    return title[: match.start()].rstrip() or title if match else title
 
 
 def spoken(name: str) -> str:
@@ -155,13 +155,13 @@ def name_parts(name: str) -> list[str]:
     >>> name_parts("server/db07"), name_parts("InvoiceReader 12")
     (['db', '07', '7'], ['Invoice', 'Reader'])
     """
-    found = []
+    kept = []
     for word in words(name):
         parts = _WORD_PARTS.findall(word)
         if len(parts) > 1:
-            found += parts
-        found += [part.lstrip("0") for part in parts if part[0] == "0" and part.strip("0")]
-    return found
+            kept += parts
+        kept += [part.lstrip("0") for part in parts if part[0] == "0" and part.strip("0")]
+    return kept
 
 
 def paper_id(written: str) -> str | None:

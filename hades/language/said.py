@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
+from hades.domain.fitting import fitting
 from hades.language.patterns import lazy_pattern
 from hades.language.sentences import sentences
 
@@ -82,7 +82,7 @@ def said_sentences(turns: Sequence[tuple[str, str]]) -> Iterator[SaidSentence]:
             )
 
 
-def as_statement(said: Sequence[SaidSentence], *, leans: bool) -> str:
+def as_statement(neighbours: Sequence[SaidSentence], *, leans: bool) -> str:
     """Return neighbouring sentences of a turn as one text that can be read alone.
 
     With `leans`, the sentences need the turn before to be understood, so its end is quoted. The
@@ -92,12 +92,12 @@ def as_statement(said: Sequence[SaidSentence], *, leans: bool) -> str:
     >>> as_statement([*said_sentences(turns)][1:], leans=True)
     'yes, do that (answering “Shall we use Actions?”)'
     """
-    text = " ".join(one.text for one in said)
-    name = "" if said[0].speaker.casefold() in USERS else f"{said[0].speaker}: "
-    if not leans or not said[0].asked:
+    text = " ".join(one.text for one in neighbours)
+    name = "" if neighbours[0].speaker.casefold() in USERS else f"{neighbours[0].speaker}: "
+    if not leans or not neighbours[0].asked:
         return f"{name}{text}"
     # Join the sentences of the quotation, so that the text stays one sentence.
-    asked = "; ".join(part.strip(" .…") for part in sentences(said[0].asked))
+    asked = "; ".join(part.strip(" .…") for part in sentences(neighbours[0].asked))
     return f"{name}{text.rstrip('.')}{ANSWERING}{asked}”)"
 
 
@@ -106,14 +106,13 @@ def _plain(text: str) -> str:
     half = TURN_CHARACTERS_AT_MOST // 2
     if len(text) > TURN_CHARACTERS_AT_MOST:
         text = text[:half] + " " * (len(text) - 2 * half) + text[-half:]
-    return _QUOTED.sub(lambda found: " " * len(found[0]), text)
+    return _QUOTED.sub(lambda match: " " * len(match[0]), text)
 
 
 def _last(text: str) -> str:
     """Return the last sentences of a turn that fit into WORDS_BEFORE, or else its last words."""
     parts = [part.strip() for part in sentences(text) if part.strip()]
-    sizes = list(accumulate(len(part.split()) for part in reversed(parts)))
-    fits = sum(size <= WORDS_BEFORE for size in sizes)
+    fits = len(fitting((len(part.split()) for part in reversed(parts)), WORDS_BEFORE))
     return " ".join(parts[-fits:]) if fits else _cut_front(text, WORDS_BEFORE)
 
 

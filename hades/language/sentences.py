@@ -43,11 +43,11 @@ _NEXT = lazy_pattern(r"\s*[\"“'‘«(\[]*((?:[^\W\d_]+|\S))")
 def spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each sentence, without white space around it."""
     start = 0
-    for found in _END.finditer(text):
-        if found["point"] and not _ends(text, found.start(), found.end(), found["point"]):
+    for match in _END.finditer(text):
+        if match["point"] and not _ends(text, match.start(), match.end(), match["point"]):
             continue
-        yield from _trimmed(text, start, found.end())
-        start = found.end()
+        yield from _trimmed(text, start, match.end())
+        start = match.end()
     yield from _trimmed(text, start, len(text))
 
 
@@ -61,14 +61,14 @@ def quotes(text: str) -> list[str]:
 
     A sentence that ends with a colon stays with the code after it.
     """
-    found, end = list[str](), 0
+    kept, end = list[str](), 0
     fences = list(_FENCE.finditer(text))
     for opening, closing in zip_longest(fences[::2], fences[1::2]):
-        found += sentences(text[end : opening.start()])
+        kept += sentences(text[end : opening.start()])
         end = closing.end() if closing else len(text)
-        lead = f"{found.pop()}\n\n" if found and found[-1].endswith(":") else ""
-        found.append(lead + text[opening.start() : end])
-    return found + sentences(text[end:])
+        lead = f"{kept.pop()}\n\n" if kept and kept[-1].endswith(":") else ""
+        kept.append(lead + text[opening.start() : end])
+    return kept + sentences(text[end:])
 
 
 def has_fence(text: str) -> bool:
@@ -99,8 +99,8 @@ SAID_CHARACTERS = 400
 @lru_cache(maxsize=4_096)
 def note_sentences(text: str) -> tuple[str, ...]:
     """Return the first NOTE_SENTENCES_AT_MOST sentences of a note; () if it has only one."""
-    found = sentences(text, NOTE_SENTENCES_AT_MOST)
-    return tuple(found) if len(found) > 1 else ()
+    first = sentences(text, NOTE_SENTENCES_AT_MOST)
+    return tuple(first) if len(first) > 1 else ()
 
 
 def with_heading(heading: str, text: str) -> str:
@@ -108,16 +108,16 @@ def with_heading(heading: str, text: str) -> str:
     return f"{heading}. {text}" if heading and not text.startswith(heading) else text
 
 
-def place_said(text: str, said: str) -> tuple[int, int]:
+def place_said(text: str, sought: str) -> tuple[int, int]:
     """Return where the sentences of a text say something, whatever its marks; (0, 0) if nowhere.
 
-    Only the beginning of `said` is compared, and of the text the longest run of the same words.
+    Only the beginning of `sought` is compared, and of the text the longest run of the same words.
 
     >>> place_said("# Tea\\n\\nAnn *likes* tea. Ben does not.", "Ann likes tea.")
     (7, 23)
     """
     own = list(re.finditer(r"\w+", text))
-    told = re.findall(r"\w+", said[:SAID_CHARACTERS].casefold())
+    told = re.findall(r"\w+", sought[:SAID_CHARACTERS].casefold())
     matcher = SequenceMatcher(None, [word[0].casefold() for word in own], told, autojunk=False)
     run = matcher.find_longest_match()
     if run.size < max(1, min(3, len(told))):

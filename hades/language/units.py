@@ -74,8 +74,8 @@ class Unit(NamedTuple):
 @lru_cache(maxsize=2_048)
 def units(text: str) -> tuple[Unit, ...]:
     """Return the units of a passage in order, at most UNITS_AT_MOST."""
-    found = (unit for unit in _units(text.split("\n")) if any(map(str.isalnum, unit.text)))
-    return tuple(islice(found, UNITS_AT_MOST))
+    told = (unit for unit in _units(text.split("\n")) if any(map(str.isalnum, unit.text)))
+    return tuple(islice(told, UNITS_AT_MOST))
 
 
 def plain_markup(text: str) -> str:
@@ -87,13 +87,13 @@ def plain_markup(text: str) -> str:
     return " ".join(_MARKUP.sub(_unmarked, text).split())
 
 
-def _unmarked(found: re.Match[str]) -> str:
-    if role := found["role"]:
+def _unmarked(match: re.Match[str]) -> str:
+    if role := match["role"]:
         return _ROLE_TARGET.sub("", role).lstrip("~!") or role
-    if macro := found["macro"]:
-        label = found["label"]
+    if macro := match["macro"]:
+        label = match["label"]
         return macro.rpartition(":")[2] if not label or label.isdigit() else label
-    return found["shown"] or found["link"] or found["inner"] or ""
+    return match["shown"] or match["link"] or match["inner"] or ""
 
 
 def _units(lines: Sequence[str]) -> Iterator[Unit]:
@@ -132,8 +132,8 @@ def _units(lines: Sequence[str]) -> Iterator[Unit]:
             else:
                 text = "\n".join(lines[start:at])
                 speaker = _SPEAKER.match(text)
-                said = text[speaker.end() :] if speaker else text
-                told = list(_prose(said, f"{speaker[1]}:" if speaker else ""))
+                spoken = text[speaker.end() :] if speaker else text
+                told = list(_prose(spoken, f"{speaker[1]}:" if speaker else ""))
                 lead = told[-1].text if told and told[-1].text.endswith(":") else ""
                 yield from told[: -1 if lead else None]
             continue

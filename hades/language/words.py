@@ -49,7 +49,7 @@ def ids(text: str) -> list[str]:
     >>> ids("v8.2.0 fixes OPS-4711, not 8.20.1.")
     ['8 2 0', 'ops 4711', '8 20 1']
     """
-    return [plain_id(found.group()) for found in ID.finditer(text)]
+    return [plain_id(match.group()) for match in ID.finditer(text)]
 
 
 def plain_id(written: str) -> str:

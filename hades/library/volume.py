@@ -23,7 +23,7 @@ from hades.library.sketch import Sketch, centroids_of, hashes
 from hades.memory import Memory, View
 from hades.operations.declare import OPERATIONS
 from hades.recall.answer.fact_search import held_facts, nearest_facts
-from hades.recall.find.results import Found
+from hades.recall.find.results import Retrieved
 from hades.recall.find.scores import best
 from hades.recall.find.seeds import Encoding
 from hades.recall.plan import UNHURRIED, make_plan
@@ -293,7 +293,7 @@ def _weighed(query: QueryContext, sought: Sought) -> QueryContext:
     return replace(query, indexes=indexes)
 
 
-def _chosen(found: Found, most: int) -> Ints:
+def _chosen(found: Retrieved, most: int) -> Ints:
     """Return the best passages of each signal, one of each in turn, with what belongs to them."""
     seeds = found.seeds
     walks = found.walks
@@ -323,7 +323,7 @@ def _with_own(query: QueryContext, numbers: Ints) -> Ints:
     return np.unique(np.concatenate([numbers, beside[beside >= 0], versions]))
 
 
-def _strong(query: QueryContext, found: Found, numbers: Ints) -> tuple[Strong, ...]:
+def _strong(query: QueryContext, found: Retrieved, numbers: Ints) -> tuple[Strong, ...]:
     ids = query.graph.chunks[numbers].tolist()
     texts = query.store.chunks.texts(ids)
     headings = query.store.chunks.headings(ids)
@@ -351,7 +351,7 @@ def _names_of(query: QueryContext, numbers: Ints) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(name_key, names.values())))
 
 
-def _nodes_of(query: QueryContext, found: Found, held: Ints) -> tuple[int, ...]:
+def _nodes_of(query: QueryContext, found: Retrieved, held: Ints) -> tuple[int, ...]:
     """Return the entities that the question names, and the ends of the facts nearest to it."""
     nodes = NodeKind.ENTITY.node(query.graph.entities[found.seeds.named]).tolist()
     vector = found.search.vector

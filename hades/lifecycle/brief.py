@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
-from itertools import accumulate, chain
+from itertools import chain
 
 from hades.context.text.briefs import HEADINGS, brief_line, brief_text
 from hades.context.tokens import count, cut_words
 from hades.domain.brief import Brief, BriefLine
+from hades.domain.fitting import fitting
 from hades.domain.graph import SUPERSEDES, Edge
 from hades.domain.statement import statement
 from hades.domain.summaries import Cited
@@ -102,9 +103,9 @@ class BriefReader:
                     continue
                 is_marked = row.id in by_mark
                 gone_by = frozenset(over[row.topic])
-                thread = _thread(text, says, other, gone_by, is_marked=is_marked)
-                if thread:
-                    section.append(self._line(row, thread))
+                part = _telling_part(text, says, other, gone_by, is_marked=is_marked)
+                if part:
+                    section.append(self._line(row, part))
         blocking = filter(self._is_about, self._of_relations(BLOCKING))
         parts.open_threads += map(self._fact, blocking)
         parts.open_threads.sort(key=lambda line: line[0].at, reverse=True)
@@ -265,11 +266,10 @@ def fitted(
     for shares in (SHARES, dict.fromkeys(SHARES, 1.0)):  # then the rest, in order
         start = room
         for name, share in shares.items():
-            allowed = min(room, int(start * share))
-            while taken[name] < len(sizes[name]) and sizes[name][taken[name]] <= allowed:
-                allowed -= sizes[name][taken[name]]
-                room -= sizes[name][taken[name]]
-                taken[name] += 1
+            left = sizes[name][taken[name] :]
+            fits = len(fitting(left, min(room, int(start * share))))
+            room -= sum(left[:fits])
+            taken[name] += fits
     kept = {name: section[: taken[name]] for name, section in lines.items()}
     return kept, sum(len(section) for section in lines.values()) - sum(taken.values())
 
@@ -280,7 +280,7 @@ def _is_marked(topic: str, tags: tuple[str, ...], says: Callable[..., bool]) -> 
 
 
 @lru_cache(maxsize=4 * RECENT_READ)
-def _thread(
+def _telling_part(
     text: str,
     says: Callable[[str], bool],
     other: Callable[[str], bool],
@@ -311,8 +311,7 @@ def whole_sentences(text: str, tokens: int) -> str:
     only at twice as many tokens.
     """
     parts = sentences(text)
-    sizes = accumulate(count(parts))
-    fits = sum(size <= tokens for size in sizes)
+    fits = len(fitting(count(parts), tokens))
     return " ".join(parts[:fits]) if fits else cut_words(text, 2 * tokens)
 
 

@@ -26,9 +26,9 @@ def decided(proposals: Iterable[Proposal]) -> set[Hashable]:
     """Return the disagreements that review has settled: sentence pairs, and edges that stay."""
     settled: set[Hashable] = set()
     for proposal in proposals:
-        said = proposal.fields.get("metadata") or {}
-        if proposal.status in ("applied", "rejected") and {"says", "said"} <= said.keys():
-            settled.add(_pair(said["says"], said["said"]))
+        metadata = proposal.fields.get("metadata") or {}
+        if proposal.status in ("applied", "rejected") and {"says", "said"} <= metadata.keys():
+            settled.add(_pair(metadata["says"], metadata["said"]))
         elif (proposal.kind, proposal.status) == ("unrelate", "rejected"):
             settled.add(tuple(proposal.fields[name] for name in ("source", "relation", "target")))
     return settled

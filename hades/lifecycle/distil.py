@@ -91,22 +91,22 @@ class Candidate:
 
 def candidates(turns: Sequence[Turn], first: int = 0) -> Iterator[Candidate]:
     """Yield the statements worth keeping of turn number `first` and later, in order."""
-    said = [
+    sentences = [
         sentence
         for sentence in said_sentences([(turn.speaker, turn.text) for turn in turns])
         if sentence.turn >= first
     ]
-    for _, judged in groupby(_judged(said, len(turns)), key=lambda one: one.said.turn):
+    for _, judged in groupby(_judged(sentences, len(turns)), key=lambda one: one.said.turn):
         for group in _groups(list(judged)):
             yield _candidate(group, turns)
 
 
-def _judged(said: Sequence[SaidSentence], turns: int) -> Sequence[JudgedSentence]:
+def _judged(sentences: Sequence[SaidSentence], turns: int) -> Sequence[JudgedSentence]:
     """Return the keeper's judgement of sentences; in a short talk the better of two."""
-    judged = load_keeper().judge(said)
+    judged = load_keeper().judge(sentences)
     if turns > FEW_TURNS:
         return judged
-    alone = [replace(one, asked="", asked_by="", own="", after="") for one in said]
+    alone = [replace(one, asked="", asked_by="", own="", after="") for one in sentences]
     return [
         replace(one, worth=max(one.worth, other.worth))
         if one.said.speaker in USERS and one.worth >= JOINS and other.worth >= SURE_ALONE
@@ -120,7 +120,7 @@ def whole_turns(turns: Sequence[Turn]) -> Iterator[Candidate]:
 
     A turn that the keeper would not keep gets the kind `fact`.
     """
-    said = [
+    sentences = [
         SaidSentence(
             turn=number,
             start=0,
@@ -134,7 +134,7 @@ def whole_turns(turns: Sequence[Turn]) -> Iterator[Candidate]:
         )
         for number, turn in enumerate(turns)
     ]
-    for judged in load_keeper().judge(said):
+    for judged in load_keeper().judge(sentences):
         candidate = _candidate([judged], turns)
         yield candidate if judged.worth >= WORTH else replace(candidate, kind="fact")
 
@@ -157,18 +157,19 @@ def _groups(judged: Sequence[JudgedSentence]) -> Iterator[list[JudgedSentence]]:
 
 
 def _candidate(group: Sequence[JudgedSentence], turns: Sequence[Turn]) -> Candidate:
-    said = [one.said for one in group]
-    at = turns[said[0].turn].at
-    text = as_statement(said, leans=max(one.leans for one in group) >= LEANS)
-    words_said = "\0".join((said[0].asked, said[0].speaker, *(one.text for one in said)))
+    sentences = [one.said for one in group]
+    first = sentences[0]
+    at = turns[first.turn].at
+    text = as_statement(sentences, leans=max(one.leans for one in group) >= LEANS)
+    marked = "\0".join((first.asked, first.speaker, *(one.text for one in sentences)))
     return Candidate(
         kind=max(group, key=lambda one: one.worth).kind,
         text=with_dates(text, at),
-        by=said[0].speaker,
+        by=first.speaker,
         at=at,
-        turn=said[0].turn,
+        turn=first.turn,
         worth=max(one.worth for one in group),
-        mark=sha256(words_said.encode("utf-8", "replace")).hexdigest()[:16],
+        mark=sha256(marked.encode("utf-8", "replace")).hexdigest()[:16],
     )
 
 
@@ -179,9 +180,9 @@ def with_dates(text: str, at: datetime) -> str:
     'we ship tomorrow (2026-03-25)'
     """
 
-    def dated(found: re.Match[str]) -> str:
-        day = said_moment(found[0].casefold(), at)
-        return found[0] if day is None else f"{found[0]} ({day:%Y-%m-%d})"
+    def dated(match: re.Match[str]) -> str:
+        day = said_moment(match[0].casefold(), at)
+        return match[0] if day is None else f"{match[0]} ({day:%Y-%m-%d})"
 
     return _DAY_WORDS.sub(dated, text)
 
@@ -204,7 +205,7 @@ def folder_of(user: str | None) -> str:
     """
     if user is None:
         return ""
-    name = _UNSAFE.sub(lambda found: quote(found[0], safe=""), user)
+    name = _UNSAFE.sub(lambda match: quote(match[0], safe=""), user)
     return f"{USERS_FOLDER}/{name}/"
 
 

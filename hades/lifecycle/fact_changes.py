@@ -98,11 +98,11 @@ def change_fact(
     after_it = new_relation or store.edges.inverses().get(relation, same)
     opened: dict[int, int] = {}
     if not closing and to is not None:
-        said = new_relation or relation
-        draft = EdgeDraft(node, said, to, valid_from=at, evidence=evidence)
+        opening = new_relation or relation
+        draft = EdgeDraft(node, opening, to, valid_from=at, evidence=evidence)
         # No edge of this relation holds, so `exclusive` can only give the new edge an end: the
         # start of a rival that begins later.
-        opened[to] = relate(store, write, space, draft, exclusive=said == relation)[0].id
+        opened[to] = relate(store, write, space, draft, exclusive=opening == relation)[0].id
     for edge in closing:
         if after_it is None:
             unrelate(store, write, edge, at, mistake=False)
@@ -143,7 +143,7 @@ def when_changed(
     wanted = EdgeFilter(node=node, direction="out", any_time=True)
     edges = store.edges.find(space, wanted, as_of)
     by_id = {edge.id: edge for edge in edges}
-    turns = []
+    changes = []
     for edge in edges:
         if edge.relation != before or edge.valid_to is None:
             continue
@@ -151,11 +151,11 @@ def when_changed(
         if as_of.valid is not None and edge.valid_to > as_of.valid:
             continue
         if after is None or (successor is not None and successor.relation == after):
-            turns.append(RelationChange(edge.valid_to, edge, successor))
-    if not turns:
+            changes.append(RelationChange(edge.valid_to, edge, successor))
+    if not changes:
         became = f" and became {after!r}" if after else ""
         raise NotFound(f"No edge {before!r} ended{became} here.")
-    return max(turns, key=lambda turn: turn.at)
+    return max(changes, key=lambda change: change.at)
 
 
 def _begun_at(edges: list[Edge], ended: Edge, relation: str | None) -> Edge | None:

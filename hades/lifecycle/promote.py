@@ -98,8 +98,8 @@ class Material:
             (edge.id, iso(edge.valid_from), edge.valid_to and iso(edge.valid_to), edge.evidence)
             for edge in (*self.edges, *self.ended)
         ]
-        said = json.dumps([self.reason, self.sources, edges]).encode()
-        return blake2b(said, digest_size=8).hexdigest()
+        sources = json.dumps([self.reason, self.sources, edges]).encode()
+        return blake2b(sources, digest_size=8).hexdigest()
 
     @property
     def is_news(self) -> bool:
@@ -158,14 +158,16 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
     )
 
 
-def ask_model(found: Material, name: str, *, dry_run: bool) -> tuple[CheckedReply, list[Paragraph]]:
+def ask_model(
+    material: Material, name: str, *, dry_run: bool
+) -> tuple[CheckedReply, list[Paragraph]]:
     """Return a model's checked reply, and its supported sentences with their citations.
 
     A dry run does not ask the model: its reply has only the estimated usage, and no sentences.
     """
-    edges = [(f"{statement(one)}.", f"edge {one.id}") for one in found.edges]
-    given = *_paragraphs(found.trace[-1], *found.compared()), *edges
-    texts, cites = zip(*given, (found.reason, GIVEN), strict=True)
+    edges = [(f"{statement(one)}.", f"edge {one.id}") for one in material.edges]
+    given = *_paragraphs(material.trace[-1], *material.compared()), *edges
+    texts, cites = zip(*given, (material.reason, GIVEN), strict=True)
     asked = open_chat_model(name), TASK, texts
     reply = cited_sentences(*asked, max_tokens=REPLY_TOKENS_AT_MOST, dry_run=dry_run)
     return reply, [(one.text, ", ".join(cites[at - 1] for at in one.numbers)) for one in reply.held]
@@ -179,29 +181,29 @@ class Promoter:
     write: Write
     space: int
     actor: str
-    found: Material
+    material: Material
 
     def run(self, reply: CheckedReply, by_model: list[Paragraph], *, dry_run: bool) -> Promotion:
         """Settle edges and conflicts, and write the new state; the caller undoes a dry run."""
-        found, store, space = self.found, self.store, self.space
+        material, store, space = self.material, self.store, self.space
         last = max((one.id for one in store.proposals.find(space)), default=0)
-        holds, changed = found.compared()
+        holds, changed = material.compared()
         conflicts = self._conflicts(holds)
         closed, opened = self._settle_edges()
         closed += self._settle_conflicts(conflicts)
-        said_now = replace(found.latest, content=found.reason, valid_from=self._at)
+        said_now = replace(material.latest, content=material.reason, valid_from=self._at)
         review.review(store, self.write, space, said_now, self.actor)
-        after = gather(store, space, found.topic, found.reason)
+        after = gather(store, space, material.topic, material.reason)
         lost = {one.sides[0]: one.sides[1] for one in conflicts if one.taken[0] == 1}
         for one in (one for one in holds if one in lost):
             until = lost[one].since if lost[one].since > one.since else self._at
             changed.append((one, replace(lost[one], since=until)))
         holds = [one for one in holds if one not in lost]
-        text = by_model or _paragraphs(found.trace[-1], holds, changed)
-        text.append((f"Reason: {_with_end(' '.join(found.reason.split()))}", GIVEN))
+        text = by_model or _paragraphs(material.trace[-1], holds, changed)
+        text.append((f"Reason: {_with_end(' '.join(material.reason.split()))}", GIVEN))
         made = {
             "by": "model" if by_model else "extractive",
-            "reason": found.reason,
+            "reason": material.reason,
             "of": after.trace[-1].version,
             "promoted_from": list(after.sources),
             "cited": [cited for _, cited in text],
@@ -209,22 +211,22 @@ class Promoter:
         }
         draft = Draft(
             content=clean_content(BETWEEN.join(paragraph for paragraph, _ in text)),
-            metadata={**found.latest.metadata, PROMOTION: made},
+            metadata={**material.latest.metadata, PROMOTION: made},
             confidence=min((one.confidence for one in holds), default=1.0),
             valid_from=self._at,
         )
-        state, _ = store.topics.add(self.write, space, found.topic, draft)
-        gate.reconsider(store, self.write, space, found.topic, self.actor)
-        outline = _outline(found, text, whole=bool(by_model))
-        store.chunks.outline(space, found.topic, state.version, outline)
+        state, _ = store.topics.add(self.write, space, material.topic, draft)
+        gate.reconsider(store, self.write, space, material.topic, self.actor)
+        outline = _outline(material, text, whole=bool(by_model))
+        store.chunks.outline(space, material.topic, state.version, outline)
         ended = {edge.id for edge in closed}
         return Promotion(
             state=state,
-            before=found.latest,
+            before=material.latest,
             changed=True,
             by=str(made["by"]),
             sources=after.sources,
-            kept=tuple(edge for edge in found.edges if edge.id not in ended),
+            kept=tuple(edge for edge in material.edges if edge.id not in ended),
             closed=tuple(store.edges.get(space, edge.id) for edge in closed),
             opened=tuple(opened),
             proposed=tuple(store.proposals.find(space, "waiting", last, None)),
@@ -237,16 +239,16 @@ class Promoter:
 
     @property
     def _at(self) -> datetime:
-        return max(from_micros(self.write.at), self.found.latest.valid_from)
+        return max(from_micros(self.write.at), self.material.latest.valid_from)
 
     def _conflicts(self, holds: list[Side]) -> list[Disagreement]:
         """Return the disagreements of current sources that nobody has decided."""
-        found, store = self.found, self.store
-        own = [one for one in found.edges if one.source.name == found.topic]
-        others = [one for state in found.related for one in sentences_of_state(state)]
+        material, store = self.material, self.store
+        own = [one for one in material.edges if one.source.name == material.topic]
+        others = [one for state in material.related for one in sentences_of_state(state)]
         done = decided(store.proposals.find(self.space))
         return [
-            *edge_disagreements(own, found.ended, done),
+            *edge_disagreements(own, material.ended, done),
             *sentence_disagreements(holds, others, done),
         ]
 
@@ -254,14 +256,14 @@ class Promoter:
         """Close the edges to obstacles that are gone, and open their inverses; return both."""
         closed: list[Edge] = []
         opened: list[Edge] = []
-        for edge in self.found.closing:
+        for edge in self.material.closing:
             change = fact_changes.change_fact(
-                *(self.store, self.write, self.space, self.found.topic, edge.relation, [edge]),
+                *(self.store, self.write, self.space, self.material.topic, edge.relation, [edge]),
                 at=self._at,
                 to=None,
                 new_relation=None,
                 content=None,
-                evidence=self.found.reason,
+                evidence=self.material.reason,
             )
             closed += change.closed
             opened += change.opened
@@ -270,7 +272,7 @@ class Promoter:
     def _settle_conflicts(self, conflicts: list[Disagreement]) -> list[Edge]:
         """End and return the edges that a rule decides against. A conflict without a rule waits for
         review; so does a told edge that lost to an extracted one."""
-        told = {f"edge {edge.id}": edge for edge in self.found.edges}
+        told = {f"edge {edge.id}": edge for edge in self.material.edges}
         closed = []
         for conflict in conflicts:
             side = conflict.taken[0]
@@ -298,7 +300,7 @@ class Promoter:
             kind, why, ends = "unrelate", str(conflict), ends_of(edge)
             more: dict[str, Any] = {"at": iso(self._at)}
         else:
-            kind, why, ends = "relate", "sources disagree", {"source": self.found.topic}
+            kind, why, ends = "relate", "sources disagree", {"source": self.material.topic}
             ends |= {"relation": "contradicts", "target": old.source.rpartition("@")[0]}
             more = {"evidence": str(conflict), "metadata": {"says": new.text, "said": old.text}}
         for proposal in self.store.proposals.find(self.space):
@@ -324,12 +326,12 @@ def _paragraphs(last: State, holds: Iterable[Side], changed: Changes) -> list[Pa
     """
     paragraphs = []
     for source, own in groupby(holds, key=lambda one: one.source):
-        said = list(own)
-        if said == sentences_of_state(last):
+        sides = list(own)
+        if sides == sentences_of_state(last):
             paragraphs.append((last.content.strip(), source))
         else:
-            text = " ".join(_with_end(one.text) for one in said).rstrip(".")
-            paragraphs.append((f"{text} ({day(said[0].since)}).", source))
+            text = " ".join(_with_end(one.text) for one in sides).rstrip(".")
+            paragraphs.append((f"{text} ({day(sides[0].since)}).", source))
     if changed:
         before = (f"Until {day(new.since)}: {_with_end(old.text)}" for old, new in changed)
         cited = dict.fromkeys(one.source for both in changed for one in both)
@@ -341,14 +343,15 @@ def _with_end(sentence: str) -> str:
     return sentence if sentence[-1] in ".!?…" else f"{sentence}."
 
 
-def _outline(found: Material, paragraphs: list[Paragraph], *, whole: bool) -> bytes:
+def _outline(material: Material, paragraphs: list[Paragraph], *, whole: bool) -> bytes:
     """Return, packed, the paragraphs of the new state to index as blocks; with `whole`, all.
 
     Otherwise these are the text of the last version, which so stays the same passage, what held
     before, and the reason. Text of earlier versions that holds is still found in those versions.
     """
-    earlier = {state.id for state in found.trace[:-1]}
-    name, note = spoken(found.topic), note_document(found.topic, found.trace[-1].content.strip())
+    earlier = {state.id for state in material.trace[:-1]}
+    name = spoken(material.topic)
+    note = note_document(material.topic, material.trace[-1].content.strip())
     blocks, at = list[Block](), 0
     for text, cited in paragraphs:
         if text == note.content:

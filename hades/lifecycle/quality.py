@@ -40,11 +40,11 @@ def quality_report(
     ended = [edge for edge in told if edge.has_ended(moment)]
     over = {edge.id for edge in ended}
     edges = [edge for edge in told if edge.id not in over and edge.valid_from <= moment]
-    said = {(edge.source.name, edge.relation) for edge in edges}
+    continued = {(edge.source.name, edge.relation) for edge in edges}
     done = decided(store.proposals.find(space))
     gone = store.edges.read(space, store.links.to_gone(space, NOW, EDGES_AT_MOST), NOW).values()
     disagreements = [*edge_disagreements(edges, ended, done), *_in_texts(pairs, done)]
-    found: list[tuple[str, Sequence[object], str]] = [
+    kinds: list[tuple[str, Sequence[object], str]] = [
         ("orphans", _orphans(pairs, edges), "hades relate TOPIC RELATION OTHER"),
         (
             "contradictions",
@@ -61,7 +61,7 @@ def quality_report(
             [
                 statement(one)
                 for one in ended
-                if one.superseded_by is None and (one.source.name, one.relation) not in said
+                if one.superseded_by is None and (one.source.name, one.relation) not in continued
             ],
             "hades relate SOURCE RELATION TARGET",
         ),
@@ -75,7 +75,7 @@ def quality_report(
     ]
     findings = tuple(
         QualityFinding(what, len(some), tuple(str(one) for one in some[:EXAMPLES]), advice)
-        for what, some, advice in found
+        for what, some, advice in kinds
     )
     topics, unindexed = store.topics.counts().get(space, 0), store.chunks.pending_count(space)
     shown = tuple(disagreements[:DISAGREEMENTS_AT_MOST])

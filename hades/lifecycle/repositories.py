@@ -134,8 +134,8 @@ def _repositories(
     These are entities of that kind, and topics called `owner/name` whose text has this name.
     """
     named = store.mentions.entities(space, NOW)
-    found = {entity.name for entity in named if entity.kind == "repository"}
-    found |= {
+    repositories = {entity.name for entity in named if entity.kind == "repository"}
+    repositories |= {
         topic.name
         for topic in topics
         if topic.kind != "paper"
@@ -143,7 +143,9 @@ def _repositories(
         and topic.name in store.topics.contents([topic.state])[topic.state]
     }
     taken = {name_key(name) for names in implemented.values() for name in names}
-    return sorted(name for name in found if name_key(name) not in taken)[:REPOSITORIES_AT_MOST]
+    return sorted(name for name in repositories if name_key(name) not in taken)[
+        :REPOSITORIES_AT_MOST
+    ]
 
 
 def compare(
@@ -179,20 +181,20 @@ def chance(values: Sequence[float]) -> float:
 
 def _reason(values: Sequence[float]) -> str:
     """Return the signs that a pair has, the strongest first."""
-    found = sorted(zip(map(mul, WEIGHTS, values), SIGNS, strict=True), reverse=True)
-    return "signs: " + ", ".join(sign for share, sign in found if share)
+    shares = sorted(zip(map(mul, WEIGHTS, values), SIGNS, strict=True), reverse=True)
+    return "signs: " + ", ".join(sign for share, sign in shares if share)
 
 
 def paper_keys(paper: Paper) -> Keys:
     """Return the keys of a paper."""
     title = [word.casefold() for word in words(paper.title)]
-    said = words(f"{paper.title} {paper.text}")
+    written = words(f"{paper.title} {paper.text}")
     first = "".join(word[0] for word in title)
     return (
         {(LETTERS, letters) for letters in trigrams(" ".join(title))}
-        | {(WORD, word.casefold()) for word in said}
+        | {(WORD, word.casefold()) for word in written}
         | {(WORD, one + other) for one, other in pairwise(title)}
-        | {(CAPITALS, word.casefold()) for word in said if not word[1:].islower()}
+        | {(CAPITALS, word.casefold()) for word in written if not word[1:].islower()}
         | {
             (INITIALS, first[at : at + size])
             for size in INITIALS_LENGTHS

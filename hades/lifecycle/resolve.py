@@ -74,9 +74,9 @@ class EntityResolver:
 
     def _named(self) -> list[NamedEntity]:
         self.on_progress("reading names", 0, 1)
-        found = self.store.mentions.entities(self.space, NOW)
+        entities = self.store.mentions.entities(self.space, NOW)
         # A name in back ticks is exact, so another spelling is another name.
-        inexact = (entity for entity in found if not entity.key[:1] == entity.key[-1:] == "`")
+        inexact = (entity for entity in entities if not entity.key[:1] == entity.key[-1:] == "`")
         return [entity for entity in inexact if entity.kind not in _NOT_COMPARED]
 
     # Spelling
@@ -105,15 +105,15 @@ class EntityResolver:
         self, by_key: dict[str, NamedEntity], keys: Sequence[str]
     ) -> list[tuple[NamedEntity, NamedEntity, str]]:
         pairs = candidates(keys)
-        found = []
+        alike = []
         for number, (one, other) in enumerate(pairs):
             if number % 10_000 == 0:
                 self.on_progress("comparing spellings", number, len(pairs))
             why = same_spelling(keys[one], keys[other])
             if why is not None:
                 keep, gone = sorted((by_key[keys[one]], by_key[keys[other]]), key=_strength)
-                found.append((keep, gone, why))
-        return sorted(found, key=lambda pair: (_strength(pair[0]), _strength(pair[1])))
+                alike.append((keep, gone, why))
+        return sorted(alike, key=lambda pair: (_strength(pair[0]), _strength(pair[1])))
 
     def _against(self, keep: NamedEntity, other: NamedEntity) -> str:
         """Return the reason against merging two spellings, or "" if there is none."""
@@ -187,19 +187,19 @@ class EntityResolver:
 
     def _near(self, matrix: npt.NDArray[np.float32]) -> list[tuple[int, int, float]]:
         """Return (row, row, cosine) of the pairs with a high cosine, the best few of each row."""
-        found: dict[tuple[int, int], float] = {}
+        near: dict[tuple[int, int], float] = {}
         for first in range(0, len(matrix), _BLOCK_ROWS):
             cosines = matrix[first : first + _BLOCK_ROWS] @ matrix.T
             for row, column in np.argwhere(cosines >= SIMILAR_COSINE_AT_LEAST).tolist():
                 if first + row != column:
                     pair = (min(first + row, column), max(first + row, column))
-                    found[pair] = round(min(1.0, float(cosines[row, column])), _DECIMALS)
+                    near[pair] = round(min(1.0, float(cosines[row, column])), _DECIMALS)
             self.on_progress(
                 "comparing meanings", min(first + _BLOCK_ROWS, len(matrix)), len(matrix)
             )
         left: dict[int, int] = {}
         kept = []
-        for (one, other), cosine in sorted(found.items(), key=lambda item: (-item[1], item[0])):
+        for (one, other), cosine in sorted(near.items(), key=lambda item: (-item[1], item[0])):
             if max(left.get(one, 0), left.get(other, 0)) < SIMILAR_EACH_AT_MOST:
                 left[one], left[other] = left.get(one, 0) + 1, left.get(other, 0) + 1
                 kept.append((one, other, cosine))

@@ -171,8 +171,8 @@ def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]
         begins = said_moment(fact.valid_from, state.valid_from)
         if fact.valid_to is not None or (begins is None and fact.valid_from is not None):
             continue
-        said = content[fact.start : fact.end]
-        why = f"{state.id} says “{said}”"
+        sentence = content[fact.start : fact.end]
+        why = f"{state.id} says “{sentence}”"
         ended = () if fact.negated else ENDS.get(fact.relation, ())
         moved = () if fact.negated else ENDS_ELSEWHERE.get(fact.relation, ())
         for relation in dict.fromkeys((fact.relation, *ended, *moved)):
@@ -186,13 +186,13 @@ def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]
             others = [edge for edge, _ in starts if name_key(edge.target.name) != target]
             if fact.negated or relation in ended:
                 yield from (_end(edge, state, fact.confidence, why, fact.subject) for edge in same)
-            elif others and (sure := _certainty(fact, said, places[fact.relation, fact.start])):
+            elif others and (sure := _certainty(fact, sentence, places[fact.relation, fact.start])):
                 since = max(since for _, since in starts)
                 fields = {
                     **ends_of(others[0]),
                     "target": fact.object,
                     "exclusive": True,
-                    "evidence": said,
+                    "evidence": sentence,
                     "valid_from": iso(since),
                     "metadata": extraction_metadata(PATTERNS, state.id, fact.start, fact.end),
                 }
@@ -252,8 +252,8 @@ def _said_otherwise(
     for note in (one for one in similar if one.valid_from <= since):
         pairs = product(own, note.sentences) if note.topic != state.topic else ()
         for new, old in pairs:
-            found = contradiction(new, old, state.topic, note.topic)
-            if found is None or any(entails(one, old) for one in own):
+            conflict = contradiction(new, old, state.topic, note.topic)
+            if conflict is None or any(entails(one, old) for one in own):
                 continue
             fields = {
                 "source": state.topic,
@@ -265,7 +265,7 @@ def _said_otherwise(
             }
             began = f"{from_micros(note.valid_from):%Y-%m-%d}, confidence {note.confidence:g}"
             why = f"{state.id} says “{new}” {said_by(state, author)}, "
-            why += f"{note.id} “{old}” ({note.author}, {began}): {found}"
+            why += f"{note.id} “{old}” ({note.author}, {began}): {conflict}"
             yield _Finding("relate", fields, OTHERWISE, why, state.valid_from, note.topic)
             break
 

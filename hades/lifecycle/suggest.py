@@ -67,11 +67,11 @@ class TopicPairs:
         for pair, signs in self.signs.items():
             if pair not in self.joined and (at is None or at in pair):
                 left_open = math.prod(1 - share for share, _ in signs)
-                scored.append((left_open, pair, [said for _, said in sorted(signs, reverse=True)]))
+                scored.append((left_open, pair, [text for _, text in sorted(signs, reverse=True)]))
         suggestions = []
         for left_open, (first, second), evidence in sorted(scored)[:limit]:
             one, other = self.topics[first].name, self.topics[second].name
-            named = any(said.startswith(f"{other} names ") for said in evidence)
+            named = any(text.startswith(f"{other} names ") for text in evidence)
             if second == at or (at is None and named):
                 one, other = other, one
             command = shlex.join(["hades", "relate", one, "relates_to", other])
@@ -79,9 +79,9 @@ class TopicPairs:
             suggestions.append(Suggestion(one, other, round(1 - left_open, 3), shown, command))
         return suggestions
 
-    def _sign(self, one: int, other: int, share: float, said: str) -> None:
+    def _sign(self, one: int, other: int, share: float, evidence: str) -> None:
         if one != other and share > 0:
-            self.signs[min(one, other), max(one, other)].append((share, said))
+            self.signs[min(one, other), max(one, other)].append((share, evidence))
 
     def _edges(self) -> None:
         """Collect the joined pairs, and the pairs that are joined with the same third node."""

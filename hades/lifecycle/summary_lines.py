@@ -18,6 +18,7 @@ from math import log
 
 from hades.context.packer import key_sentences
 from hades.context.tokens import MINILM, count, cut_words
+from hades.domain.fitting import fitting
 from hades.domain.graph import Edge
 from hades.domain.statement import day, statement
 from hades.domain.summaries import LEFT_OUT, Cited, SummaryPeriod, cite
@@ -101,20 +102,23 @@ def lines_of(
         by_id = {item.id: item for item in own}
         texts = store.topics.contents(by_id, lost_ok=lost_ok)
         tokens += sum(count([text[:CHARACTERS_READ] for text in texts.values()]))
-        said = {state: _sentences(texts[state]) for state in by_id if state in texts}
-        if said:
-            lines += _of_topic(by_id[next(reversed(said))], said, _sentences(before))
+        told = {state: _sentences(texts[state]) for state in by_id if state in texts}
+        if told:
+            lines += _of_topic(by_id[next(reversed(told))], told, _sentences(before))
     return lines + [_of_edge(edge, until) for edge in edges], tokens
 
 
 def _of_topic(
-    last: StateOfPeriod, said: Mapping[int, Sequence[str]], before: Sequence[str]
+    last: StateOfPeriod, told: Mapping[int, Sequence[str]], before: Sequence[str]
 ) -> Iterator[Line]:
     """Yield at most one line: what is new in a topic and what it replaced.
 
-    `said` maps the period's states, in order of time, to their sentences.
+    `told` maps the period's states, in order of time, to their sentences.
     """
-    now, *earlier = said[last.id], *(texts for state, texts in said.items() if state != last.id)
+    now, *earlier = (
+        told[last.id],
+        *(texts for state, texts in told.items() if state != last.id),
+    )
     gone = [[text for text in texts if text not in now] for texts in (before, *earlier)]
     left = [_best(texts) for texts in gone if texts]
     new = [text for text in now if text not in before]
@@ -163,15 +167,15 @@ def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
 
     A series of lines is told as one line, which counts them.
     """
-    said = [frozenset(w for w in said_words(one.text) if not w.isdigit()) for one in lines]
+    words_of = [frozenset(w for w in said_words(one.text) if not w.isdigit()) for one in lines]
     kind = [_kind(one) for one in lines]
-    uses, sizes = Counter(word for words in said for word in words), Counter(kind)
+    uses, sizes = Counter(word for words in words_of for word in words), Counter(kind)
     # A line alone of its kind counts as much as one of the smallest other kind.
     alone = min((size for size in sizes.values() if size > 1), default=1)
 
     def worth(at: int) -> float:
-        often = sum(log(max(1, uses[word] / USED_BY)) for word in said[at])
-        usual = often / max(1, len(said[at]))
+        often = sum(log(max(1, uses[word] / USED_BY)) for word in words_of[at])
+        usual = often / max(1, len(words_of[at]))
         many = log(alone if sizes[kind[at]] == 1 else sizes[kind[at]])
         return lines[at].worth - (_USUAL * usual + _KIND * many) / log(len(lines) + 1)
 
@@ -179,15 +183,11 @@ def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
     for at in sorted(range(len(lines)), key=worth, reverse=True):
         line = lines[at]
         decided = {cite(line.cited)} if line.section == DECIDED else set()
-        series.setdefault(said[at] | _values(line) | decided, []).append(line)
+        series.setdefault(words_of[at] | _values(line) | decided, []).append(line)
     alike = [_counted(own) if len(own) >= SERIES_FROM else own for own in series.values()]
     each = [line for own in alike for line in own]
-    kept = []
-    for line, tokens in zip(each, count([line.text for line in each]), strict=True):
-        if tokens + HEAD_TOKENS <= room:
-            room -= tokens + HEAD_TOKENS
-            kept.append(line)
-    return kept
+    sizes_of_lines = [tokens + HEAD_TOKENS for tokens in count([line.text for line in each])]
+    return [each[place] for place in fitting(sizes_of_lines, room, skips=True)]
 
 
 def _kind(line: Line) -> str:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
 from hades.domain.answer import Usage, indented
+from hades.domain.fitting import fitting
 from hades.errors import Denied, InvalidInput, Unavailable
 from hades.language.english.grounding import CheckedSentence, check_sentences, with_labels
 from hades.models.chat import ChatModel, UnusableReply, tokens_of
@@ -91,7 +91,7 @@ def cited_sentences(
     instructions = f"{task} {CITE}"
     shown = [f"[{number}]\n{indented(text)}" for number, text in enumerate(texts, 1)]
     room = model.room(instructions, max_tokens=max_tokens)
-    fits = sum(tokens <= room for tokens in accumulate(tokens_of(shown)))
+    fits = len(fitting(tokens_of(shown), room))
     asked = "\n".join(shown[:fits])
     sources = {str(number): text for number, text in enumerate(texts[:fits], 1)}
     return checked_reply(

@@ -36,13 +36,13 @@ class BridgeCache:
         """Return the bridges from these passages as numbers of nodes, with weights, best first."""
         nodes = [query.graph.node(number) for number in numbers]
         stored = self._store.bridges.around(query.space, nodes, READ_AT_MOST)
-        wanted, found = {*numbers}, list[tuple[list[int], float]]()
+        wanted, bridges = {*numbers}, list[tuple[list[int], float]]()
         for bridge in stored:
             if ends := held(query, bridge):
-                found.append((ends if ends[0] in wanted else ends[::-1], bridge.weight))
-        self.hits += bool(found)
-        self.misses += not found
-        return found
+                bridges.append((ends if ends[0] in wanted else ends[::-1], bridge.weight))
+        self.hits += bool(bridges)
+        self.misses += not bridges
+        return bridges
 
     def tier(self) -> Tier:
         """Return the number of stored bridges, and how many look-ups found some."""
@@ -88,7 +88,7 @@ def hot_bridges(
             if graph.first_entity <= name < graph.first_topic and not graph.barred[name]:
                 best[name] = max(best.get(name, (0.0, 0)), (weight, -chunk))
         group = int(arrays.parent[cluster])
-        found = [
+        own = [
             Bridge(
                 int(arrays.numbers[cluster]),
                 NodeKind.CHUNK.node(int(graph.chunks[-source])),
@@ -99,8 +99,8 @@ def hot_bridges(
             for name, (weight, source) in best.items()
             for far, target in _far_end(query, arrays, name, group, int(topics[-source]))
         ]
-        found.sort(key=lambda bridge: (-bridge.weight, bridge))
-        bridges += found[:OF_A_CLUSTER]
+        own.sort(key=lambda bridge: (-bridge.weight, bridge))
+        bridges += own[:OF_A_CLUSTER]
     return bridges
 
 

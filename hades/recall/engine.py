@@ -38,7 +38,7 @@ from hades.recall.find.beam import run_beam
 from hades.recall.find.finder import Finder, Scope
 from hades.recall.find.meant import connected_ends
 from hades.recall.find.read_on import read_on
-from hades.recall.find.results import Found
+from hades.recall.find.results import Retrieved
 from hades.recall.find.scores import scaled
 from hades.recall.find.seeds import Encoding, find_seeds, start_encoding
 from hades.recall.find.turns import gains_of_turns
@@ -77,7 +77,7 @@ class RecallEngine:
         """The encoder and a hash of the ranker's weights: part of the key of a kept answer."""
         self.spent_s = 0.0
         """The seconds that a question took before recall, which count as part of it."""
-        self._turns: tuple[tuple[str, int], Ints] = ("", 0), np.zeros(0, np.int64)
+        self._boundaries: tuple[tuple[str, int], Ints] = ("", 0), np.zeros(0, np.int64)
         """A revision, and the future moments at which something in it begins or ends."""
         settings = load_settings()
         shared = open_shared(settings.redis_url, store)
@@ -107,9 +107,9 @@ class RecallEngine:
         try:
             return self._recall(scope, *asked)
         except LOST as error:
-            found = self._recall(replace(scope, archived=False), *asked)
+            recalled = self._recall(replace(scope, archived=False), *asked)
             note = Diagnostic(Reason.ARCHIVE_LOST, "open", str(error))
-            return replace(found, reasons=(note, *found.reasons))
+            return replace(recalled, reasons=(note, *recalled.reasons))
 
     def _recall(
         self,
@@ -158,15 +158,15 @@ class RecallEngine:
                 run.diagnostics.append(Diagnostic(Reason.CUT_QUESTION, "open", cut))
             query, when = self._open(run, moment, scope, here, ends or (), on_progress, turns)
             searched = replace(asked, text=sought)
-            found = self.find(run, query, searched, when, encoding, near)
-            ranking = self._rank(run, found, chosen.reranker.m)
+            retrieved = self.find(run, query, searched, when, encoding, near)
+            ranking = self._rank(run, retrieved, chosen.reranker.m)
             related = None
             if relation is not None:
-                related, ranking = find_related(run, found, ranking, relation)
-            themes = find_themes(run, found, self.finder.encoder)
+                related, ranking = find_related(run, retrieved, ranking, relation)
+            themes = find_themes(run, retrieved, self.finder.encoder)
             here = replace(here, as_of=query.as_of)
             named = (related, ends, themes)
-            return answer(run, here, found, ranking, self.finder.encoder, usual, *named)
+            return answer(run, here, retrieved, ranking, self.finder.encoder, usual, *named)
 
     def _open(
         self,
@@ -201,11 +201,11 @@ class RecallEngine:
         if system not in SYSTEMS:
             raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
         with self.query_context(scope, on_progress, question) as query:
-            found, ranking = self._ranked(scope, query, question)
-            relation = relation_asked(self._store, scope, found.search.question)
+            retrieved, ranking = self._ranked(scope, query, question)
+            relation = relation_asked(self._store, scope, retrieved.search.question)
             if relation is not None:
-                _, ranking = find_related(Run(UNHURRIED), found, ranking, relation)
-            scores = system_scores(found, ranking, system)
+                _, ranking = find_related(Run(UNHURRIED), retrieved, ranking, relation)
+            scores = system_scores(retrieved, ranking, system)
             order = np.lexsort((np.arange(len(scores)), -scores))[:limit]
             order = order[np.isfinite(scores[order])]
             return self.finder.hits(
@@ -238,19 +238,21 @@ class RecallEngine:
                 return [], np.zeros((0, len(FEATURES)), np.float32)
             return [chunks[chunk].chunk for chunk in ids], ranking.features
 
-    def _ranked(self, scope: Scope, query: QueryContext, question: str) -> tuple[Found, Ranking]:
+    def _ranked(
+        self, scope: Scope, query: QueryContext, question: str
+    ) -> tuple[Retrieved, Ranking]:
         """Find and rank all candidates, with generous limits of time."""
         run = Run(UNHURRIED)
         now = self._store.now()
         asked = read_question(question, now)
         encoding = start_encoding(run, self.finder.encoder, asked.text)
         when = self.time(run, scope, query, asked, now)
-        found = self.find(run, query, asked, when, encoding)
-        return found, self._rank(run, found, _ALL_CANDIDATES)
+        retrieved = self.find(run, query, asked, when, encoding)
+        return retrieved, self._rank(run, retrieved, _ALL_CANDIDATES)
 
-    def _rank(self, run: Run, found: Found, limit: int) -> Ranking:
+    def _rank(self, run: Run, retrieved: Retrieved, limit: int) -> Ranking:
         reader = reader_of(self.finder.encoder)
-        return rank_candidates(run, found, self.ranker, reader, limit)
+        return rank_candidates(run, retrieved, self.ranker, reader, limit)
 
     def find(
         self,
@@ -260,14 +262,14 @@ class RecallEngine:
         when: TimeAsked,
         encoding: Encoding | None,
         turns: Sequence[str] = (),
-    ) -> Found:
+    ) -> Retrieved:
         """Find passages: by seeds, walks, the beam, and reading on."""
         within = query.within(when)
         if within is None:
             # Show the nearest passages anyway; `ask` does not answer from them.
-            said = (when.words.said if when.words else "") or "then"
+            words_of_time = (when.words.said if when.words else "") or "then"
             run.diagnostics.append(
-                Diagnostic(Reason.NOTHING_NOTED, "open", f"nothing was noted {said}")
+                Diagnostic(Reason.NOTHING_NOTED, "open", f"nothing was noted {words_of_time}")
             )
         search, seeds = find_seeds(run, within or query, encoding, question, when)
         if not len(seeds.named):  # a question with a name of its own stands alone
@@ -278,7 +280,7 @@ class RecallEngine:
         beam = run_beam(run, search, seeds)
         with run.stage("read_on", run.plan.retriever.timeout_ms) as stage:
             following = read_on(stage, search, seeds, self.finder.encoder)
-        return Found(search, seeds, walks, following, beam)
+        return Retrieved(search, seeds, walks, following, beam)
 
     def time(
         self, run: Run, scope: Scope, query: QueryContext, question: Question, now: int
@@ -359,17 +361,15 @@ class RecallEngine:
         if not {"indexes", "graphs"} <= self.finder.__dict__.keys():
             return 0  # only an excerpt was read
         revision = self._store.changefeed.revision()
-        if self._turns[0] != revision:
+        if self._boundaries[0] != revision:
             edges = self.finder.graphs.tables["edges"]
             planned = np.array(self._store.topics.planned(since), np.int64)
-            all_turns = [edges["valid_from"], edges["valid_to"], self.finder.indexes.turns, planned]
-            self._turns = (
-                revision,
-                np.unique(np.concatenate([moments[moments > since] for moments in all_turns])),
-            )
-        turns = self._turns[1]
-        at = int(np.searchsorted(turns, since, side="right"))
-        return int(turns[at]) if at < len(turns) else FOREVER
+            columns = (edges["valid_from"], edges["valid_to"], self.finder.indexes.turns, planned)
+            later = np.concatenate([column[column > since] for column in columns])
+            self._boundaries = revision, np.unique(later)
+        moments = self._boundaries[1]
+        at = int(np.searchsorted(moments, since, side="right"))
+        return int(moments[at]) if at < len(moments) else FOREVER
 
     def cache_uses(self) -> dict[str, dict[str, int]]:
         """Return how often each cache had each outcome (kept, made …). This call loads no data."""

@@ -71,6 +71,14 @@ class Stage:
             return True
         return False
 
+    def waited(self, call: Callable[[], Result], without: str, *, local: bool) -> Result | None:
+        """Return the result of a model's call; None, with a report, if it is late."""
+        try:
+            return self.run.in_background(call, local=local)(self.seconds_left)
+        except TimeoutError:
+            self.stop(Reason.TIMEOUT, without)
+            return None
+
     def stop(self, reason: Reason, detail: str = "") -> None:
         """Report that the stage ended early."""
         self.early_stop = True

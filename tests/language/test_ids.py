@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hades.language.english.question_terms import terms_of
-from hades.language.english.terms import said
+from hades.language.english.terms import terms_in
 from hades.language.words import ids
 
 
@@ -36,8 +36,8 @@ def test_an_id_stands_only_in_texts_with_it(
 ) -> None:
     [asked] = terms_of(question).names
     assert asked.text == name
-    assert asked.stands_in(said(text))
-    assert not asked.stands_in(said(other))
+    assert asked.stands_in(terms_in(text))
+    assert not asked.stands_in(terms_in(other))
 
 
 def test_a_number_after_a_plain_word_is_not_a_name() -> None:

@@ -16,7 +16,7 @@ from hades.language.english.question_terms import terms_of
 from hades.language.english.terms import text_around, unsaid_names
 from hades.models.encoder import load_encoder
 from hades.recall.answer.document_sentences import SENTENCES_AT_MOST
-from hades.recall.answer.named import terms_said
+from hades.recall.answer.named import terms_and_parts
 from hades.recall.answer.sources import answer
 
 DECISION = passage(
@@ -135,7 +135,7 @@ def test_the_one_of_a_kind_that_is_named_is_preferred() -> None:
     ],
 )
 def test_what_counts_as_named(question: str, unsaid: tuple[str, ...]) -> None:
-    told = [terms_said(text_around(TEAM))]
+    told = [terms_and_parts(text_around(TEAM))]
     missing = unsaid_names(terms_of(question).names, told)
     assert [name.text for name in missing] == list(unsaid)
 

@@ -150,7 +150,7 @@ def test_without_time_notes_are_ranked_unread(
         raise TimeoutError
 
     memory.remember("lamp", "The blue lamp stands in the attic.")
-    monkeypatch.setattr(reading, "_read", too_slow)
+    monkeypatch.setattr(reading, "_judged", too_slow)
     found = memory.recall("Where is the blue lamp?")
     assert [passage.chunk.topic for passage in found.passages] == ["lamp"]
     assert found.answered is None

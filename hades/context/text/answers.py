@@ -75,67 +75,67 @@ _PLAIN = {
 
 
 @writes(Recall)
-def recall_lines(found: Recall, *, explain: bool = False) -> PlainText:
+def recall_lines(recall: Recall, *, explain: bool = False) -> PlainText:
     """List the facts, passages and paths of a recall; with `explain` also scores and stages."""
-    yield _recall_head(found, explain=explain)
+    yield _recall_head(recall, explain=explain)
     if explain:
-        yield TextLine(str(found.asked))
-    yield from _time(found)
-    for number, theme in enumerate(found.themes, start=1):
+        yield TextLine(str(recall.asked))
+    yield from _time(recall)
+    for number, theme in enumerate(recall.themes, start=1):
         yield TextLine(theme_line(number, theme), (f"score {theme.score:.3f}",) * explain)
-    for number, fact in enumerate(found.facts, start=1):
+    for number, fact in enumerate(recall.facts, start=1):
         scored = (f"score {fact.score:.3f}", _edge(fact)) if explain else ()
         yield TextLine(fact_line(number, fact), (*scored, _belief(fact.belief, explain=explain)))
-    for number, passage in enumerate(found.passages, start=1):
+    for number, passage in enumerate(recall.passages, start=1):
         yield from _passage(number, passage, explain=explain)
-    if not found.passages and not found.facts:
-        yield nothing_found(found)
-    if found.paths:
+    if not recall.passages and not recall.facts:
+        yield nothing_found(recall)
+    if recall.paths:
         yield TextLine("Paths:", style="head")
-        yield from path_lines(found.paths, explain=explain)
-    yield from reason_lines(found.reasons, explain=explain)
+        yield from path_lines(recall.paths, explain=explain)
+    yield from reason_lines(recall.reasons, explain=explain)
     if explain:
-        yield from _stages(found)
+        yield from _stages(recall)
 
 
-def context_text(found: Recall, at_most: int) -> str:
+def context_text(recall: Recall, at_most: int) -> str:
     """Return the packed context, how to cite it, and the reasons that affect it.
 
     A context that is too long for `at_most` characters loses its last passages, not its citations.
     """
-    reasons = reason_lines(found.reasons)
-    if not found.passages and not found.paths and not found.facts:
-        line = nothing_found(found)
-        return joined([line] if Reason.NOTHING_KNOWN in _reasons(found) else [line, *reasons])
-    cited = sorted(found.citations, key=lambda cited: _label_order(cited.label))
+    reasons = reason_lines(recall.reasons)
+    if not recall.passages and not recall.paths and not recall.facts:
+        line = nothing_found(recall)
+        return joined([line] if Reason.NOTHING_KNOWN in _reasons(recall) else [line, *reasons])
+    cited = sorted(recall.citations, key=lambda cited: _label_order(cited.label))
     cites = [f"{one.label} {shown_cite(one.cite)}" for one in cited if one.kind in _CITED]
-    lines = [*_time(found), TextLine(f"Cite as: {', '.join(cites)}")]
-    if found.id:
-        lines.append(TextLine(f"Recall: {found.id}"))
-    if not any(note.reason is Reason.FALLBACK and note.stage == "rank" for note in found.reasons):
-        lines.append(TextLine(f"How likely the answer is among these: {found.belief.mean:.2f}"))
+    lines = [*_time(recall), TextLine(f"Cite as: {', '.join(cites)}")]
+    if recall.id:
+        lines.append(TextLine(f"Recall: {recall.id}"))
+    if not any(note.reason is Reason.FALLBACK and note.stage == "rank" for note in recall.reasons):
+        lines.append(TextLine(f"How likely the answer is among these: {recall.belief.mean:.2f}"))
     end = f"\n\n{joined([*lines, *reasons])}"
-    return found.context[: max(at_most - len(end), 0)] + end
+    return recall.context[: max(at_most - len(end), 0)] + end
 
 
 @writes(Answer)
 def answer_lines(answer: Answer) -> PlainText:
     """Write what is not answered, the sentences of an answer, and the source of each."""
-    found = answer.recall
+    recall = answer.recall
     if answer.shortfall:
         yield TextLine(f"{answer.shortfall} Closest:" if answer.sentences else answer.shortfall)
     for sentence in answer.sentences:
         yield TextBody(sentence.marked())
-    yield from _time(found)
+    yield from _time(recall)
     affects = set(AFFECTS_SENTENCES)
-    if found.level or any(note.stage == "themes" for note in found.reasons):
+    if recall.level or any(note.stage == "themes" for note in recall.reasons):
         affects.add(Reason.NO_HIERARCHY)  # of some days, or of themes
-    if found.intent is Intent.RELATION:
+    if recall.intent is Intent.RELATION:
         affects.add(Reason.BUDGET_EXHAUSTED)
-    yield from reason_lines(note for note in found.reasons if note.reason in affects)
+    yield from reason_lines(note for note in recall.reasons if note.reason in affects)
     labels = {label for sentence in answer.sentences for label in sentence.labels}
     for label in sorted(labels, key=_label_order):
-        yield TextLine(f"{label} {_source(label, found)}", style="quiet")
+        yield TextLine(f"{label} {_source(label, recall)}", style="quiet")
     if answer.fallback:
         yield TextLine(f"extracted, since the model did not help: {flat(answer.fallback)}")
     if answer.unsupported:
@@ -157,11 +157,11 @@ def _plain(diagnostic: Diagnostic) -> str:
     return _PLAIN.get(diagnostic.reason, "").format(detail=diagnostic.detail).removesuffix(": ")
 
 
-def nothing_found(found: Recall) -> TextLine:
+def nothing_found(recall: Recall) -> TextLine:
     """Return a line that says that nothing was found, and what to do."""
-    reasons = _reasons(found)
+    reasons = _reasons(recall)
     if Reason.NOTHING_KNOWN in reasons and Reason.NOT_INDEXED not in reasons:
-        return nothing_remembered(past=any((found.valid, found.known, found.time)))
+        return nothing_remembered(past=any((recall.valid, recall.known, recall.time)))
     return TextLine("Nothing that is remembered fits: ask in other words, or see `topics`.")
 
 
@@ -197,30 +197,30 @@ def path_lines(paths: Sequence[Path], *, explain: bool = False) -> PlainText:
 
 
 @writes(WorkingMemory)
-def working_memory_lines(found: WorkingMemory) -> PlainText:
+def working_memory_lines(memory: WorkingMemory) -> PlainText:
     """Show a working memory as a model reads it, then its tokens and what was left out."""
-    yield TextBody(found.context, stored=False)
+    yield TextBody(memory.context, stored=False)
     yield TextLine("")
-    yield TextLine(f"{found.tokens:,} tokens of {found.budget:,}", style="quiet")
-    yield from reason_lines(found.reasons)
+    yield TextLine(f"{memory.tokens:,} tokens of {memory.budget:,}", style="quiet")
+    yield from reason_lines(memory.reasons)
 
 
 @writes(BudgetedContext)
-def budgeted_lines(found: BudgetedContext) -> PlainText:
+def budgeted_lines(context: BudgetedContext) -> PlainText:
     """Show a context as a model reads it, then the tokens of its sections and what was cut."""
-    yield TextBody(found.text.removesuffix("\n"), stored=False)
-    parts = [f"{part.name} {part.used:,} of {part.allowed:,}" for part in found.sections]
-    whole = f"{found.tokens:,} of {found.max_tokens:,} tokens ({found.family})"
-    yield TextLine(f"{whole}: {', '.join(parts)}, reserve {found.reserve:,}", style="quiet")
-    yield from reason_lines(found.reasons, explain=True)
+    yield TextBody(context.text.removesuffix("\n"), stored=False)
+    parts = [f"{part.name} {part.used:,} of {part.allowed:,}" for part in context.sections]
+    whole = f"{context.tokens:,} of {context.max_tokens:,} tokens ({context.family})"
+    yield TextLine(f"{whole}: {', '.join(parts)}, reserve {context.reserve:,}", style="quiet")
+    yield from reason_lines(context.reasons, explain=True)
 
 
-def _recall_head(found: Recall, *, explain: bool) -> TextLine:
-    allowed = found.plan.get("budget", {}).get("tokens")
-    tokens = f"{found.tokens:,} tokens" + (f" of {allowed:,}" if allowed else "")
-    cost = (tokens, _belief(found.belief, explain=explain), f"{found.ms:.1f} ms")
-    kind = (f"{found.intent.value}, {found.mode.value}",) if explain else ()
-    logged = (f"recall {found.id}",) if found.id else ()
+def _recall_head(recall: Recall, *, explain: bool) -> TextLine:
+    allowed = recall.plan.get("budget", {}).get("tokens")
+    tokens = f"{recall.tokens:,} tokens" + (f" of {allowed:,}" if allowed else "")
+    cost = (tokens, _belief(recall.belief, explain=explain), f"{recall.ms:.1f} ms")
+    kind = (f"{recall.intent.value}, {recall.mode.value}",) if explain else ()
+    logged = (f"recall {recall.id}",) if recall.id else ()
     return TextLine("  ".join((*kind, *cost, *logged)))
 
 
@@ -240,13 +240,15 @@ def _beginning(chunk: Chunk) -> TextLine:
     return TextLine(f"   {excerpt(flat(chunk.text))}")
 
 
-def _time(found: Recall) -> list[TextLine]:
+def _time(recall: Recall) -> list[TextLine]:
     """Return a line about how the time in a question was understood; [] without a time."""
-    return [] if found.time is None else [TextLine(f"Time: {flat(str(found.time))}", style="time")]
+    return (
+        [] if recall.time is None else [TextLine(f"Time: {flat(str(recall.time))}", style="time")]
+    )
 
 
-def _reasons(found: Recall) -> set[Reason]:
-    return {note.reason for note in found.reasons}
+def _reasons(recall: Recall) -> set[Reason]:
+    return {note.reason for note in recall.reasons}
 
 
 def _belief(belief: Interval, *, explain: bool = False) -> str:
@@ -266,21 +268,21 @@ def _label_order(label: str) -> tuple[int, int]:
     return "FPT".find(label[1]) % 4, int(label.strip("[FPT]"))
 
 
-def _source(label: str, found: Recall) -> str:
+def _source(label: str, recall: Recall) -> str:
     """Describe the fact, path, theme or passage of a label."""
     kind, number = _label_order(label)
     if kind == 0:
-        fact = found.facts[number - 1]
+        fact = recall.facts[number - 1]
         return f"{_edge(fact)}, {_belief(fact.belief)}"
     if kind == 1:
-        path = found.paths[number - 1]
+        path = recall.paths[number - 1]
         cited = dict.fromkeys(shown_cite(step.chunk) for step in path.steps if step.chunk)
         return ", ".join(("path", *cited, _belief(path.belief)))
     if kind == 2:
-        theme = found.themes[number - 1]
+        theme = recall.themes[number - 1]
         size = counted(theme.cluster.size, "passage")
         return ", ".join((theme.cluster.id, size, *map(shown_cite, theme.cites)))
-    passage = found.passages[number - 1]
+    passage = recall.passages[number - 1]
     place = f"{shown_cite(passage.id)}, {lines_of(passage)}, {held_days(passage)}"
     return f"{place}, {_belief(passage.belief)}"
 
@@ -294,15 +296,15 @@ def _strength(strength: Strength) -> str:
     )
 
 
-def _stages(found: Recall) -> Iterator[TextLine]:
+def _stages(recall: Recall) -> Iterator[TextLine]:
     """Yield a chart of the stages over time, then the conveyance."""
-    whole = max((stage.begun_ms + stage.ms for stage in found.telemetry), default=0.0) or 1e-9
-    width = max((len(stage.stage) for stage in found.telemetry), default=0)
+    whole = max((stage.begun_ms + stage.ms for stage in recall.telemetry), default=0.0) or 1e-9
+    width = max((len(stage.stage) for stage in recall.telemetry), default=0)
     yield TextLine("stages", style="head")
-    for stage in sorted(found.telemetry, key=lambda stage: stage.begun_ms):
+    for stage in sorted(recall.telemetry, key=lambda stage: stage.begun_ms):
         bar = _bar(stage.begun_ms / whole, stage.ms / whole)
         yield TextLine(f"{stage.stage:<{width}} │{bar}│ {stage.ms:7.1f} ms  {_did(stage)}")
-    conveyed = found.conveyance
+    conveyed = recall.conveyance
     yield TextLine(
         f"conveyance {conveyed.value:.3g}: evidence {conveyed.evidence:.2f}, context "
         f"{conveyed.context:.2f}",

@@ -62,9 +62,9 @@ def fact_change_lines(done: FactChange) -> PlainText:
 
 
 @writes(RelationChange)
-def relation_change_lines(turn: RelationChange) -> PlainText:
+def relation_change_lines(change: RelationChange) -> PlainText:
     """Say when a relation ended, and which one replaced it, if any."""
-    return _changed(turn.at, [turn.before], [turn.after] if turn.after else [], None)
+    return _changed(change.at, [change.before], [change.after] if change.after else [], None)
 
 
 def _changed(
@@ -78,17 +78,17 @@ def _changed(
 
 
 @writes(Subgraph)
-def subgraph_lines(found: Subgraph) -> PlainText:
+def subgraph_lines(subgraph: Subgraph) -> PlainText:
     """List the edges of a part of the graph, then the nodes that have none."""
-    for edge in found.edges:
+    for edge in subgraph.edges:
         ends = f"{edge.source} --[{edge.relation}]--> {edge.target}"
         yield TextLine(flat(ends), (quoted(edge.snippet),) if edge.snippet else ())
-    linked = {end for edge in found.edges for end in (edge.source, edge.target)}
-    for node in found.nodes:
+    linked = {end for edge in subgraph.edges for end in (edge.source, edge.target)}
+    for node in subgraph.nodes:
         if Node(node.kind, node.name) not in linked:
             yield TextLine(node.name)
-    if found.left_out:
-        yield TextLine(f"{found.left_out:,} more nodes next to these", style="warning")
+    if subgraph.left_out:
+        yield TextLine(f"{subgraph.left_out:,} more nodes next to these", style="warning")
 
 
 @writes(list[Mentioned])
@@ -98,49 +98,51 @@ def mention_lines(mentions: Sequence[Mentioned]) -> PlainText:
         text = mention.chunk.text
         at = mention.positions[0] if mention.positions else 0
         line = mention.line + text.count("\n", 0, at)
-        said = text[text.rfind("\n", 0, at) + 1 :].split("\n")[0]
+        text_line = text[text.rfind("\n", 0, at) + 1 :].split("\n")[0]
         times = f"{len(mention.positions)}×" if mention.positions else "title"
-        yield TextLine(f"{shown_name(mention.chunk.topic)}:{line}", (times, flat(said)), "head")
+        yield TextLine(
+            f"{shown_name(mention.chunk.topic)}:{line}", (times, flat(text_line)), "head"
+        )
     if not mentions:
         yield TextLine("no passage mentions it")
 
 
 @writes(About)
-def about_lines(found: About) -> PlainText:
+def about_lines(about: About) -> PlainText:
     """Say what a name is, then list its facts, where it is mentioned, and names near it."""
     yield TextLine(
-        flat(found.entity.name),
+        flat(about.entity.name),
         (
-            found.entity.kind,
-            *(f"also {flat(other)}" for other in (*found.entity.aliases, *found.entity.merged)),
-            f"known since {moment(found.known_since)}",
+            about.entity.kind,
+            *(f"also {flat(other)}" for other in (*about.entity.aliases, *about.entity.merged)),
+            f"known since {moment(about.known_since)}",
         ),
         "head",
     )
-    if found.what:
-        yield TextBody(f"{unlabelled(flat(found.what))} [{shown_cite(found.cite)}]")
-    yield from map(edge_line, found.facts)
-    yield from (edge_line(edge, "ended") for edge in found.ended)
-    yield from mention_lines(found.mentions)
-    if found.near:
-        yield TextLine("mentioned with", (flat(", ".join(other.name for other in found.near)),))
+    if about.what:
+        yield TextBody(f"{unlabelled(flat(about.what))} [{shown_cite(about.cite)}]")
+    yield from map(edge_line, about.facts)
+    yield from (edge_line(edge, "ended") for edge in about.ended)
+    yield from mention_lines(about.mentions)
+    if about.near:
+        yield TextLine("mentioned with", (flat(", ".join(other.name for other in about.near)),))
 
 
 @writes(Resolution)
-def resolution_lines(found: Resolution) -> PlainText:
+def resolution_lines(resolution: Resolution) -> PlainText:
     """List the names that were, or would be, merged, left apart or joined, then the counts."""
-    would = "would be " if found.dry_run else ""
+    would = "would be " if resolution.dry_run else ""
     for pairs, what in (
-        (found.merged, f"{would}merged into"),
-        (found.left, "left beside"),
-        (found.similar, f"{would}similar_to"),
-        (found.proposed, f"{would}proposed for"),
+        (resolution.merged, f"{would}merged into"),
+        (resolution.left, "left beside"),
+        (resolution.similar, f"{would}similar_to"),
+        (resolution.proposed, f"{would}proposed for"),
     ):
         for pair in pairs:
             ends = f"{pair.other} {what} {pair.keep}"
             yield TextLine(ends, (f"{pair.score:.2f}", flat(pair.why)))
     yield TextLine(
-        f"{len(found.merged)} {would}merged, {len(found.left)} left, "
-        f"{len(found.similar)} {would}joined, {found.ended} ended, "
-        f"{found.embedded} names {would}embedded, {len(found.proposed)} {would}proposed"
+        f"{len(resolution.merged)} {would}merged, {len(resolution.left)} left, "
+        f"{len(resolution.similar)} {would}joined, {resolution.ended} ended, "
+        f"{resolution.embedded} names {would}embedded, {len(resolution.proposed)} {would}proposed"
     )

@@ -52,7 +52,7 @@ def _summary_line(cluster: Cluster, known: Mapping[str, Cluster]) -> str:
 
 
 @writes(FoundPaths)
-def found_path_lines(found: FoundPaths) -> PlainText:
+def found_path_lines(paths: FoundPaths) -> PlainText:
     """Show the prompt of some paths, then how they were found."""
-    yield TextBody(found.prompt, stored=False)
-    yield from reason_lines(found.reasons, explain=True)
+    yield TextBody(paths.prompt, stored=False)
+    yield from reason_lines(paths.reasons, explain=True)

@@ -74,26 +74,26 @@ def quality_lines(report: QualityReport) -> PlainText:
 
 
 @writes(Extraction)
-def extraction_lines(found: Extraction) -> PlainText:
+def extraction_lines(extraction: Extraction) -> PlainText:
     """List the facts that were read, the outcome of each, and the failures."""
-    would = "would be " if found.dry_run else ""
+    would = "would be " if extraction.dry_run else ""
     done = {name: f"{would}{name}" for name in ("applied", "proposed", "ended", "refused")}
-    for fact in found.facts:
-        said = f"{'not ' if fact.negated else ''}{fact.subject} {fact.relation} {fact.object}"
+    for fact in extraction.facts:
+        stated = f"{'not ' if fact.negated else ''}{fact.subject} {fact.relation} {fact.object}"
         since = f", since {fact.valid_from:%Y-%m-%d}" if fact.valid_from.year > 1 else ""
         until = f", until {fact.valid_to:%Y-%m-%d}" if fact.valid_to else ""
         outcome = done.get(fact.outcome, fact.outcome)
-        yield TextLine(said + since + until, (f"{outcome}, {fact.source}",))
-    counts = ", ".join(f"{n} {done.get(what, what)}" for what, n in found.outcomes.items())
-    is_estimate = found.dry_run and found.usage
+        yield TextLine(stated + since + until, (f"{outcome}, {fact.source}",))
+    counts = ", ".join(f"{n} {done.get(what, what)}" for what, n in extraction.outcomes.items())
+    is_estimate = extraction.dry_run and extraction.usage
     done_so = "would be sent to the model" if is_estimate else f"read: {counts or 'no facts'}"
-    yield TextLine(f"{counted(found.states, 'state')} {done_so}")
-    if found.failed:
-        refused = found.outcomes.get("refused", 0)
-        of = sum(found.outcomes.values()) + found.failed - refused
-        first = flat(found.failures[0])
-        yield TextLine(f"failed: {found.failed} of {of}, first: {first}", style="warning")
-    yield from _usage(found.usage, dry_run=found.dry_run)
+    yield TextLine(f"{counted(extraction.states, 'state')} {done_so}")
+    if extraction.failed:
+        refused = extraction.outcomes.get("refused", 0)
+        of = sum(extraction.outcomes.values()) + extraction.failed - refused
+        first = flat(extraction.failures[0])
+        yield TextLine(f"failed: {extraction.failed} of {of}, first: {first}", style="warning")
+    yield from _usage(extraction.usage, dry_run=extraction.dry_run)
 
 
 @writes(Consolidation)
@@ -102,8 +102,8 @@ def consolidation_lines(done: Consolidation) -> PlainText:
     would = "would be " if done.dry_run else ""
     for summary in done.made:
         why = f" ({summary.why})" if summary.why else ""
-        said = f"of {summary.states} states, {summary.tokens} tokens, {summary.by}{why}"
-        yield TextLine(f"{would}made {summary.topic} {said}")
+        details = f"of {summary.states} states, {summary.tokens} tokens, {summary.by}{why}"
+        yield TextLine(f"{would}made {summary.topic} {details}")
     for topic, why in done.skipped:
         yield TextLine(f"skipped {topic}: {flat(why)}", style="warning")
     counts = f"{len(done.made)} {would}made, {done.unchanged} unchanged"
@@ -209,15 +209,15 @@ def proposal_lines(proposals: Sequence[Proposal]) -> PlainText:
 
 def _proposed(proposal: Proposal) -> str:
     """Say what is proposed, on one line."""
-    said = proposal.fields
+    fields = proposal.fields
     if proposal.kind == "remember":
-        return f"{said['topic']}: {beginning(said['content'])}"
+        return f"{fields['topic']}: {beginning(fields['content'])}"
     if proposal.kind in ("relate", "unrelate"):
-        ends = f"{said['source']} --[{said['relation']}]--> {said['target']}"
+        ends = f"{fields['source']} --[{fields['relation']}]--> {fields['target']}"
         if proposal.kind == "unrelate":
-            return f"end {ends}, {said['at'][:10]}"
-        return ends + (f", since {said['valid_from'][:10]}" if said.get("valid_from") else "")
-    return f"{said['name']}, {proposal.kind} {said[proposal.kind]}"
+            return f"end {ends}, {fields['at'][:10]}"
+        return ends + (f", since {fields['valid_from'][:10]}" if fields.get("valid_from") else "")
+    return f"{fields['name']}, {proposal.kind} {fields[proposal.kind]}"
 
 
 @writes(list[Problem])

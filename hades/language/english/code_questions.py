@@ -91,8 +91,8 @@ class RelationRule(NamedTuple):
 
 
 def _rule(line: str) -> RelationRule:
-    said, example = line.split(" # ")
-    relation, direction, rule = said.split(maxsplit=2)
+    row, example = line.split(" # ")
+    relation, direction, rule = row.split(maxsplit=2)
     for part, pattern in _PARTS.items():
         rule = rule.replace(part, pattern)
     compiled = lazy_pattern(rule, re.IGNORECASE)
@@ -114,15 +114,15 @@ def relations_asked(question: str) -> Iterator[tuple[RelationRule, list[str]]]:
     asked = " ".join(question.split()).rstrip(" ?.!")
     if len(asked) <= CHARACTERS_READ:
         for rule in RELATION_RULES:
-            if found := rule.pattern.search(asked):
-                yield rule, _names(found["x"])
+            if match := rule.pattern.search(asked):
+                yield rule, _names(match["x"])
 
 
 def _names(words: str) -> list[str]:
-    said = [(word, _CALL.sub("", word.strip(_AROUND))) for word in words.split()]
-    code = [name for word, name in said if name and _CODE.fullmatch(word.strip(",;:'\""))]
-    small = {name.lower() for _, name in said}
-    left = [name for _, name in said if name.lower() not in _KINDS | _SMALL_WORDS]
+    named = [(word, _CALL.sub("", word.strip(_AROUND))) for word in words.split()]
+    code = [name for word, name in named if name and _CODE.fullmatch(word.strip(",;:'\""))]
+    small = {name.lower() for _, name in named}
+    left = [name for _, name in named if name.lower() not in _KINDS | _SMALL_WORDS]
     # `the cache` is hardly a symbol of that name; `cache` and `the function cache` are.
     alone = left if len(left) == 1 and (small & _KINDS or not small & _ARTICLES) else []
     return list(dict.fromkeys([*_QUOTED.findall(words), *code, *alone, words.strip(_AROUND)]))

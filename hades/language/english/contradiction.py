@@ -124,7 +124,7 @@ def contradiction(
     >>> contradiction("The rent in Gera is now 950 euros.", "The rent in Gera is 900 euros.")
     Contradiction(before='900', after='950')
     """
-    one, other = _read(new), _read(old)
+    one, other = _compared(new), _compared(old)
     if not (one.states and other.states) or entails(old, new):
         return None
     if not is_about_one_thing(new, new_topic, old_topic):
@@ -136,7 +136,7 @@ def contradiction(
 
 def entails(old: str, new: str) -> bool:
     """Return whether the new sentence has only words of the old one, almost all, in its order."""
-    one, other = _read(new), _read(old)
+    one, other = _compared(new), _compared(old)
     if not one.row or (one.negated, one.plain) != (other.negated, other.plain):
         return False
     left = iter(other.row)
@@ -145,13 +145,13 @@ def entails(old: str, new: str) -> bool:
 
 def is_statement(sentence: str) -> bool:
     """Return whether a sentence states something plainly, so that it can contradict another."""
-    return _read(sentence).states
+    return _compared(sentence).states
 
 
 def required_words(sentence: str) -> tuple[str, ...]:
     """Return word stems, in lower case, all of which a text must contain to contradict or repeat
     this sentence. With them most texts can be skipped. The longest, which are rare, come first."""
-    read = _read(sentence)
+    read = _compared(sentence)
     wanted = read.subject if read.states else frozenset(read.row) - _SPELT
     return tuple(sorted(wanted, key=len)[::-1])
 
@@ -162,14 +162,14 @@ def is_about_one_thing(sentence: str, new_topic: str, old_topic: str) -> bool:
     It is if the subject has a name. Otherwise the topics must not be two of a kind, and the subject
     must have more than one word or be in the name of one of the topics.
     """
-    said = _read(sentence)
-    if said.named:
+    compared = _compared(sentence)
+    if compared.named:
         return True
     parents = [topic.rpartition("/")[0] for topic in (new_topic, old_topic)]
     if numberless(new_topic) == numberless(old_topic) or parents[0] == parents[1] != "":
         return False
     called = {singular(word) for word in words(f"{new_topic} {old_topic}".casefold())}
-    return len(said.subject) > 1 or bool(said.subject & called)
+    return len(compared.subject) > 1 or bool(compared.subject & called)
 
 
 def _other_value(one: _Compared, other: _Compared) -> Contradiction | None:
@@ -186,7 +186,7 @@ def _other_value(one: _Compared, other: _Compared) -> Contradiction | None:
     if len(new) != 1 or len(old) != 1 or new[0].kind != old[0].kind:
         return None
     kind, least = new[0].kind, 1 + (one.verb == "changed")
-    many = [sum(value.kind == kind for value in said.values) for said in (one, other)]
+    many = [sum(value.kind == kind for value in sentence.values) for sentence in (one, other)]
     if many[0] > least or many[1] > 1:
         return None
     several = ("a", "an", "of", "and", "like", *(("with", "on") if one.verb == "works" else ()))
@@ -196,7 +196,7 @@ def _other_value(one: _Compared, other: _Compared) -> Contradiction | None:
 
 
 @lru_cache(maxsize=16_384)
-def _read(sentence: str) -> _Compared:
+def _compared(sentence: str) -> _Compared:
     """Split a sentence, if not too long, at its verb; collect its numbers, dates and names."""
     if len(sentence) > SENTENCE_CHARACTERS_AT_MOST:
         return _Compared((sentence.casefold(),))
@@ -212,9 +212,9 @@ def _read(sentence: str) -> _Compared:
     rest: list[str] = []
     values: list[_Value] = []
     verb, led_by, named, place = "", "", False, 0
-    for found in _TOKENS.finditer(text):
-        kind, token = found.lastgroup or "", found[0]
-        if changed and changed.start() <= found.start() < changed.end():
+    for token_match in _TOKENS.finditer(text):
+        kind, token = token_match.lastgroup or "", token_match[0]
+        if changed and changed.start() <= token_match.start() < changed.end():
             verb = verb or "changed"
             continue
         low = _MARKS.get(token, token.casefold())
@@ -267,9 +267,9 @@ def _key(value: str) -> str:
 @lru_cache(maxsize=16_384)
 def values(sentence: str) -> dict[str, set[str]]:
     """Return the values in a sentence: `day` has the days, `amount` numbers, hours and codes."""
-    found: dict[str, set[str]] = {"amount": set(), "day": set()}
+    by_kind: dict[str, set[str]] = {"amount": set(), "day": set()}
     for token in _TOKENS.finditer(sentence[:SENTENCE_CHARACTERS_AT_MOST]):
         if token.lastgroup in ("date", "day", "time", "number", "code"):
             kind = "day" if token.lastgroup in ("date", "day") else "amount"
-            found[kind].add(_key(token[0].casefold()))
-    return found
+            by_kind[kind].add(_key(token[0].casefold()))
+    return by_kind

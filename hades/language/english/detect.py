@@ -44,5 +44,5 @@ def is_english(text: str) -> bool:
 
 def _plain_words(text: str) -> list[str]:
     """Return, in lower case, a text's first word and those without a capital; others are names."""
-    found = _WORD.findall(text.replace("’", "'"))
-    return [word.casefold() for at, word in enumerate(found) if not at or word[0].islower()]
+    written = _WORD.findall(text.replace("’", "'"))
+    return [word.casefold() for at, word in enumerate(written) if not at or word[0].islower()]

@@ -129,8 +129,8 @@ def dated_sentences(text: str, at: datetime) -> tuple[DatedSentence, ...]:
     if not _SIGN.search(text) or not is_english(text):
         return ()
     reader = _Reader(at)
-    found = [reader.read(sentence) for sentence in sentences(text, NOTE_SENTENCES_AT_MOST)]
-    return tuple(found) if any(row.times or row.replaced for row in found) else ()
+    read = [reader.read(sentence) for sentence in sentences(text, NOTE_SENTENCES_AT_MOST)]
+    return tuple(read) if any(row.times or row.replaced for row in read) else ()
 
 
 def tells_habit(text: str, at: datetime) -> bool:
@@ -176,7 +176,7 @@ class _Reader:
 
     def _places(self, *, joined: bool) -> list[_Place]:
         """Return the times of the sentence; with `joined`, `3 May to 5 June` is one time."""
-        found, at, words = list[_Place](), 0, self._words
+        places, at, words = list[_Place](), 0, self._words
         self._week = None
         if not frozenset(WEEKDAYS).isdisjoint(words.words):
             weeks = (self._week_at(at) for at in range(len(words.words)))
@@ -188,18 +188,18 @@ class _Reader:
             if place is None:
                 at += 1
                 continue
-            at, before = place.end, found[-1] if found else None
+            at, before = place.end, places[-1] if places else None
             joins = joined and words[place.first - 1] in _JOINS
             joins = joins and before is not None and before.end == place.first - 1
             if joins and before:
                 week = self._is_range(place.first - 2) and before.span[0] >= place.span[1]
                 until = place.span[1] + 7 * _ONE_DAY * week  # Tuesday to Monday
                 if before.span[0] < until:
-                    found.pop()
+                    places.pop()
                     place = _Place(before.first, place.end, (before.span[0], until))
             self._last = place.span
-            found.append(place)
-        return found
+            places.append(place)
+        return places
 
     def _week_at(self, at: int) -> datetime | None:
         is_week = self._words[at + 1] in ("week", "week's")
@@ -246,16 +246,16 @@ class _Reader:
 
     def _is_time(self, at: int, first: int, end: int) -> bool:
         """Return whether an ambiguous word such as `may` is a time here, not a name or a verb."""
-        words, said = self._words, self._words.words[first:end]
-        if said[0].removesuffix("'s") in WEEKDAYS:
+        words, own = self._words, self._words.words[first:end]
+        if own[0].removesuffix("'s") in WEEKDAYS:
             after = end + (words[end] == ",")
             dated = words[after] == "the" or words[after][:1].isdecimal()
             return not (dated and read_period(words, after))  # Thursday 20 March: the date counts
-        if any(word in MONTHS for word in said) and any(word[0].isdecimal() for word in said):
+        if any(word in MONTHS for word in own) and any(word[0].isdecimal() for word in own):
             return True
-        vague = said[0] in ("early", "mid", "late", "start", "beginning", "middle", "end")
-        vague = vague or said[-1] in ("eve", "day")
-        in_list = said[0][0].isdecimal() and words[at - 1] in (*WEEKDAYS, ",", "and", "of")
+        vague = own[0] in ("early", "mid", "late", "start", "beginning", "middle", "end")
+        vague = vague or own[-1] in ("eve", "day")
+        in_list = own[0][0].isdecimal() and words[at - 1] in (*WEEKDAYS, ",", "and", "of")
         return vague or in_list or words[at - 1] in _LEADS
 
     def _is_habit(self, at: int) -> bool:
@@ -312,9 +312,9 @@ class _Reader:
         return not past
 
     def _stepped(self, step: re.Match[str], start: datetime, sign: int) -> Span:
-        said, unit = step["count"] or "a", step["unit"]
+        number, unit = step["count"] or "a", step["unit"]
         day = start.replace(hour=0, minute=0, second=0, microsecond=0)
-        since = shift(day, sign * (COUNTS.get(said) or int(said)), unit)
+        since = shift(day, sign * (COUNTS.get(number) or int(number)), unit)
         if unit in ("month", "year"):
             since = since.replace(day=1)
             return since, shift(since, 1, "month")

@@ -77,7 +77,7 @@ class CheckedSentence:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Parts:
     """The parts of a sentence that are compared."""
 
     roots: Mapping[str, frozenset[bool]]
@@ -99,15 +99,15 @@ def with_labels(text: str, nodes: Mapping[str, Sequence[str]]) -> str:
     """
     known = {label: {node.casefold() for node in nodes[label]} for label in nodes}
 
-    def labelled(found: re.Match[str]) -> str:
-        parts = [_PATH.sub("P", part.strip()) for part in _BETWEEN.split(found[1] or found[2])]
-        labels = [part for part in parts if part in known and (found[1] or not part.isdecimal())]
+    def labelled(match: re.Match[str]) -> str:
+        parts = [_PATH.sub("P", part.strip()) for part in _BETWEEN.split(match[1] or match[2])]
+        labels = [part for part in parts if part in known and (match[1] or not part.isdecimal())]
         names = {part.casefold() for part in parts if part not in labels}
         if labels and not names <= set[str]().union(*map(known.__getitem__, labels)):
-            return found[0]
-        if not labels and found[1]:
+            return match[0]
+        if not labels and match[1]:
             labels = [label for label in known if names <= known[label]]
-        return f"[{', '.join(labels)}]" if labels else found[0]
+        return f"[{', '.join(labels)}]" if labels else match[0]
 
     return _BRACKETS.sub(labelled, text)
 
@@ -119,7 +119,7 @@ def check_sentences(text: str, sources: Mapping[str, str]) -> list[CheckedSenten
 
     The work grows with the length of the text times that of the sources.
     """
-    read: dict[str, list[_Said]] = {}
+    read: dict[str, list[_Parts]] = {}
     checked = []
     for sentence in sentences(_BEHIND_THE_END.sub(r"\2\1", text)):
         cited = _cited(sentence)
@@ -129,7 +129,7 @@ def check_sentences(text: str, sources: Mapping[str, str]) -> list[CheckedSenten
             continue
         for label in cited:
             if label in sources and label not in read:
-                read[label] = list(map(_read, sentences(sources[label])))
+                read[label] = list(map(_parts_of, sentences(sources[label])))
         why = _fault(plain, cited, read)
         checked.append(CheckedSentence(plain, cited, not why, why))
     return checked
@@ -139,35 +139,35 @@ def _cited(sentence: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_NUMBERED.findall(" ".join(_LABELS.findall(sentence)))))
 
 
-def _fault(sentence: str, cited: tuple[str, ...], read: Mapping[str, list[_Said]]) -> str:
+def _fault(sentence: str, cited: tuple[str, ...], read: Mapping[str, list[_Parts]]) -> str:
     """Return why a sentence is not supported by the sources that it cites; "" if it is."""
     if not cited:
         absent = _NOTHING_FOUND.match(_NOT.sub(" not", sentence)) and not _TURN.search(sentence)
         return "" if absent else "cites nothing"
     if strange := [label for label in cited if label not in read]:
         return f"cites {strange[0]}, which is not there"
-    said = _read(sentence)
-    if not said.roots:
+    claim = _parts_of(sentence)
+    if not claim.roots:
         return "says nothing that can be checked"
     source = [part for label in cited for part in read[label]]
-    least = NEAR_AT_LEAST * len(said.roots)
-    near = [part for part in source if len(said.roots.keys() & part.roots.keys()) >= least]
-    if missing := said.values.difference(*(part.values for part in near)):
+    least = NEAR_AT_LEAST * len(claim.roots)
+    near = [part for part in source if len(claim.roots.keys() & part.roots.keys()) >= least]
+    if missing := claim.values.difference(*(part.values for part in near)):
         return f"the source does not say {min(missing)}"
-    if strangers := said.names.difference(*(part.plain for part in source)):
+    if strangers := claim.names.difference(*(part.plain for part in source)):
         return f"the source does not name {min(strangers)}"
-    covered = said.roots.keys() & set[str]().union(*(part.roots for part in source))
-    if len(covered) < COVERAGE_AT_LEAST * len(said.roots):
+    covered = claim.roots.keys() & set[str]().union(*(part.roots for part in source))
+    if len(covered) < COVERAGE_AT_LEAST * len(claim.roots):
         return "the source says something else"
-    return _contradiction(said, near) or _exchanged(said, near)
+    return _contradiction(claim, near) or _exchanged(claim, near)
 
 
-def _contradiction(said: _Said, near: list[_Said]) -> str:
+def _contradiction(claim: _Parts, near: list[_Parts]) -> str:
     told: dict[str, set[bool]] = {}
     for part in near:
         for root, denied in part.roots.items():
             told.setdefault(root, set()).update(denied)
-    for root, denied in said.roots.items():
+    for root, denied in claim.roots.items():
         if root in told:
             if not denied & told[root]:
                 return f"the source {'says' if True in denied else 'denies'} {root}"
@@ -177,23 +177,23 @@ def _contradiction(said: _Said, near: list[_Said]) -> str:
         opposites |= {other for one, other in _OPPOSITES if one == root}
         if opposites & told.keys():
             return f"the source says the opposite of {root}"
-    denies = any(True in denied for denied in said.roots.values())
+    denies = any(True in denied for denied in claim.roots.values())
     if denies and not any(True in denied for denied in told.values()):
         return "the source does not deny it"
     return ""
 
 
-def _exchanged(said: _Said, near: list[_Said]) -> str:
+def _exchanged(claim: _Parts, near: list[_Parts]) -> str:
     """Return a message if a word replaces another of the source ("red paint" for "blue paint")."""
     known = set[str]().union(*(part.roots for part in near))
     places: dict[tuple[int, str], set[str]] = {}
     for pair in {pair for part in near for pair in part.beside}:
         for at in (0, 1):
             places.setdefault((at, pair[1 - at]), set()).add(pair[at])
-    for pair in sorted(said.beside):
+    for pair in sorted(claim.beside):
         for at in (0, 1):
             theirs = places.get((at, pair[1 - at]), set())
-            if pair[at] not in known and any(root not in said.roots for root in theirs):
+            if pair[at] not in known and any(root not in claim.roots for root in theirs):
                 return f"the source has another word than {pair[at]} beside {pair[1 - at]}"
     return ""
 
@@ -209,7 +209,7 @@ _OPPOSITES = [
 ]
 
 
-def _read(sentence: str) -> _Said:
+def _parts_of(sentence: str) -> _Parts:
     text = _THOUSANDS.sub("", _ORDINAL.sub("", _NOT.sub(" not", sentence)))
     text = _ISO.sub(lambda date: f"{date[1]} {_MONTHS[int(date[2]) - 1]} {date[3] or ''}", text)
     values = {number.lstrip("0") or "0" for number in _VALUE.findall(text)}
@@ -240,4 +240,4 @@ def _read(sentence: str) -> _Said:
                     names.add(f"{before} {lower}" if len(word) == 1 and before else lower)
             first, before = False, lower
     kept = {root: frozenset(how) for root, how in roots.items()}
-    return _Said(kept, frozenset(values), frozenset(names), frozenset(plain), frozenset(beside))
+    return _Parts(kept, frozenset(values), frozenset(names), frozenset(plain), frozenset(beside))

@@ -95,9 +95,9 @@ def said_moment(words: str | None, at: datetime) -> datetime | None:
     """
     if words is None:
         return None
-    said = words.removeprefix("from ")
+    moment_words = words.removeprefix("from ")
     with suppress(InvalidInput):
-        return parse_time(said, to_micros(at), ahead=said != words)
+        return parse_time(moment_words, to_micros(at), ahead=moment_words != words)
     return None
 
 

@@ -49,8 +49,8 @@ class QuestionWords:
 
     def match(self, pattern: re.Pattern[str], at: int) -> tuple[re.Match[str], int] | None:
         """Return the match of a pattern that begins at a word, and the number of the next word."""
-        found = pattern.match(" ".join(self.words[at : at + _WORDS_AT_MOST]))
-        return found and (found, at + found[0].count(" ") + 1)
+        match = pattern.match(" ".join(self.words[at : at + _WORDS_AT_MOST]))
+        return match and (match, at + match[0].count(" ") + 1)
 
 
 _WORDS_AT_MOST = 12
@@ -90,7 +90,7 @@ def split_words(question: str) -> list[tuple[str, int, int]]:
 
     A date such as 2025-05-22 is split into 22, may, 2025; `tonight` into `this night`.
     """
-    found = []
+    tokens = []
     for token in _TOKEN.finditer(question):
         word = token[0].lower().replace("’", "'")
         parts = ["this", "night"] if word == "tonight" else [word]
@@ -100,8 +100,8 @@ def split_words(question: str) -> list[tuple[str, int, int]]:
                 parts = [*(("week", week) if week else (quarter,)), year]
             elif 1 <= int(month) <= 12:
                 parts = [*((day,) if day else ()), tuple(MONTHS)[int(month) - 1], year]
-        found += [(part, token.start(), token.end()) for part in parts]
-    return [(_whole_day(found, at), token[1], token[2]) for at, token in enumerate(found)]
+        tokens += [(part, token.start(), token.end()) for part in parts]
+    return [(_whole_day(tokens, at), token[1], token[2]) for at, token in enumerate(tokens)]
 
 
 def _whole_day(tokens: Sequence[tuple[str, int, int]], at: int) -> str:
@@ -151,74 +151,74 @@ def _months(year: int, month: int, length: int) -> Span:
     return since, shift(since, length, "month")
 
 
-def _count(found: re.Match[str]) -> int:
-    said = found["count"] or ""
-    return int(said) if said.isdecimal() else _AMOUNTS.get(said, 0)
+def _count(match: re.Match[str]) -> int:
+    number = match["count"] or ""
+    return int(number) if number.isdecimal() else _AMOUNTS.get(number, 0)
 
 
-def _day(words: QuestionWords, found: re.Match[str], end: int) -> Period:
+def _day(words: QuestionWords, match: re.Match[str], end: int) -> Period:
     """Read `yesterday`, `this morning`, `last Monday`, `Friday afternoon`."""
-    days, weekday, today = _DAYS.get(found["near"], 0), found["weekday"], words.now.weekday()
+    days, weekday, today = _DAYS.get(match["near"], 0), match["weekday"], words.now.weekday()
     if weekday:
         this = WEEKDAYS.index(weekday) - today
         back, on = -this % 7, this % 7
         steps = {-1: -(back or 7), 0: this, 1: on or 7, None: on if words.ahead else -back}
-        days = steps[_STEPS.get(found["step"])]
-    first, last = _HOURS.get(found["hours"], (0, 24))
+        days = steps[_STEPS.get(match["step"])]
+    first, last = _HOURS.get(match["hours"], (0, 24))
     day = _unit_span(words.now, "day", days)[0]
-    clear = not weekday or found["step"] is not None
+    clear = not weekday or match["step"] is not None
     return Period(day + timedelta(hours=first), day + timedelta(hours=last), end, clear)
 
 
-def _ago(words: QuestionWords, found: re.Match[str], end: int) -> Period:
+def _ago(words: QuestionWords, match: re.Match[str], end: int) -> Period:
     """Read `three weeks ago`, `the week after next`: the whole week; `a year ago`: the month."""
-    unit, count = found["unit"], _count(found) or 2
+    unit, count = match["unit"], _count(match) or 2
     unit, count = ("month", 12 * count) if unit == "year" else (unit, count)
     count = count if words[end - 1] == "next" else -count
     return Period(*_unit_span(words.now, unit, count), end)
 
 
-def _relative(words: QuestionWords, found: re.Match[str], end: int) -> Period | None:
+def _relative(words: QuestionWords, match: re.Match[str], end: int) -> Period | None:
     """Read `last week`, `next year`; `the past month` and `the last three days` end now."""
-    said, unit, count, step = found["step"], found["unit"], _count(found), _STEPS[found["step"]]
-    up_to_now = unit != "weekend" and (said == "past" or (said == "last" and found["the"]))
+    word, unit, count, step = match["step"], match["unit"], _count(match), _STEPS[match["step"]]
+    up_to_now = unit != "weekend" and (word == "past" or (word == "last" and match["the"]))
     if step < 0 and (count or up_to_now):
         until = words.now if unit == "hour" else _start(words.now, "day")
         length = "week" if unit == "weekend" else unit
         return Period(shift(until, -(count or 1), length), words.now, end)
-    if count or unit not in _LONG_UNITS or (step >= 0 and found["plural"] == "s"):
+    if count or unit not in _LONG_UNITS or (step >= 0 and match["plural"] == "s"):
         return None
     return Period(*_unit_span(words.now, unit, step), end)
 
 
-def _of_whole(words: QuestionWords, found: re.Match[str], end: int) -> Period | None:
+def _of_whole(words: QuestionWords, match: re.Match[str], end: int) -> Period | None:
     """Read `early June`, `the first half of May`, `the week of 3 May`, `year end`."""
-    unit, whole = found["unit_end"], None if found["unit_end"] else read_period(words, end)
+    unit, whole = match["unit_end"], None if match["unit_end"] else read_period(words, end)
     if whole:
         wholes, end = [(whole.since, whole.until)], whole.end
     else:
         end += 0 if unit else 1 + (words[end] == "the")
         unit = unit or words[end - 1]
         steps = (
-            () if found["unit_of"] or unit not in _LONG_UNITS else (0,) if words.ahead else (0, -1)
+            () if match["unit_of"] or unit not in _LONG_UNITS else (0,) if words.ahead else (0, -1)
         )
         wholes = [_unit_span(words.now, unit, step) for step in steps]
-    parts = [part for span in wholes if (part := _part(span, found))]
+    parts = [part for span in wholes if (part := _part(span, match))]
     part = next((span for span in parts if span[0] <= words.now), parts[0] if parts else None)
-    closing = found["edge"] == "end" or found["unit_end"] is not None
-    clear = not (closing or found["edge"] or found["third"])
+    closing = match["edge"] == "end" or match["unit_end"] is not None
+    clear = not (closing or match["edge"] or match["third"])
     return part and Period(*part, end, clear, closing)
 
 
-def _part(whole: Span, found: re.Match[str]) -> Span | None:
-    ordinal, unit, count = ORDINALS.get(found["nth"], 0), found["unit"], _count(found) or 1
-    if found["unit_of"]:
-        return _unit_span(whole[0], found["unit_of"], 0)
-    if found["half"]:
+def _part(whole: Span, match: re.Match[str]) -> Span | None:
+    ordinal, unit, count = ORDINALS.get(match["nth"], 0), match["unit"], _count(match) or 1
+    if match["unit_of"]:
+        return _unit_span(whole[0], match["unit_of"], 0)
+    if match["half"]:
         return _share(whole, int(ordinal != 1), 2)
     if not unit:
-        third = _THIRDS[found["edge"] or found["third"] or "end"]
-        in_year = third != 1 and not found["third"] and (whole[1] - whole[0]).days > 360
+        third = _THIRDS[match["edge"] or match["third"] or "end"]
+        in_year = third != 1 and not match["third"] and (whole[1] - whole[0]).days > 360
         return _share(whole, third and 11, 12) if in_year else _share(whole, third, 3)
     since = shift(whole[0], ordinal - 1, unit) if ordinal > 0 else shift(whole[1], -count, unit)
     part = since, shift(since, count, unit)
@@ -236,16 +236,16 @@ def _share(whole: Span, part: int, parts: int) -> Span:
     return since + part * size, until if part == parts - 1 else since + (part + 1) * size
 
 
-def _yearly(words: QuestionWords, found: re.Match[str], end: int) -> Period | None:
+def _yearly(words: QuestionWords, match: re.Match[str], end: int) -> Period | None:
     """Read `22 May 2024`, `March`, `Q2 last year`, `next spring`, `week 30`, `Christmas`."""
-    step = _STEPS.get(found["step"])
-    if found["year"] or found["shift"]:
-        year = int(found["year"] or words.now.year + _STEPS[found["shift"]])
-        return Period(*_in_year(found, year), end, clear=False)
+    step = _STEPS.get(match["step"])
+    if match["year"] or match["shift"]:
+        year = int(match["year"] or words.now.year + _STEPS[match["shift"]])
+        return Period(*_in_year(match, year), end, clear=False)
     spans = []
     for years in _YEARS_TRIED:
         with suppress(ValueError, OverflowError):
-            spans.append(_in_year(found, words.now.year + years))
+            spans.append(_in_year(match, words.now.year + years))
     begun = sum(since <= words.now for since, _ in spans)
     over = sum(until <= words.now for _, until in spans)
     chosen = {-1: over - 1, 0: over, 1: begun, None: over if words.ahead else begun - 1}[step]
@@ -254,32 +254,32 @@ def _yearly(words: QuestionWords, found: re.Match[str], end: int) -> Period | No
     return Period(*spans[chosen], end, step is not None) if 0 <= chosen < len(spans) else None
 
 
-def _in_year(found: re.Match[str], year: int) -> Span:
+def _in_year(match: re.Match[str], year: int) -> Span:
     """Return the span in a year of a day, month, season, quarter, numbered week or feast."""
-    if week := found["week"]:
+    if week := match["week"]:
         monday = datetime.fromisocalendar(year, int(week), 1).replace(tzinfo=UTC)
         return monday, monday + timedelta(weeks=1)
-    if feast := found["feast"]:
+    if feast := match["feast"]:
         month, begin, end = _FEASTS[feast]
         start = datetime(year, month, 1, tzinfo=UTC)
         return start + begin * _ONE_DAY, start + end * _ONE_DAY
-    if name := found["months"]:
+    if name := match["months"]:
         return _months(year, (SEASONS | _QUARTERS)[name], 3)
-    month, said = MONTHS[found["month"]], found["before"] or found["after"] or ""
-    days = [int(day) for day in re.findall("[0-9]+", said.replace("first", "1"))]
+    month, written = MONTHS[match["month"]], match["before"] or match["after"] or ""
+    days = [int(day) for day in re.findall("[0-9]+", written.replace("first", "1"))]
     if not days:
         return _months(year, month, 1)
     first, last = (datetime(year, month, day, tzinfo=UTC) for day in (days[0], days[-1]))
     return first, last + _ONE_DAY
 
 
-def _day_of_month(words: QuestionWords, found: re.Match[str], end: int) -> Period | None:
+def _day_of_month(words: QuestionWords, match: re.Match[str], end: int) -> Period | None:
     """Read `the 20th`: of this month or the nearest one, before or ahead, that has such a day."""
     today = _start(words.now, "day")
     for months in (0, 1, 2) if words.ahead else (0, -1, -2):
         first = shift(today.replace(day=1), months, "month")
         with suppress(ValueError):
-            day = first.replace(day=int(found["day"]))
+            day = first.replace(day=int(match["day"]))
             if day >= today if words.ahead else day <= today:
                 return Period(day, day + _ONE_DAY, end, clear=False)
     return None

@@ -150,7 +150,7 @@ def is_name(key: str) -> bool:
 
 def extract_names(text: str) -> dict[str, str]:
     """Return the names in a text, each once, and their kinds; phrases come before other names."""
-    found: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     titles: list[str] = []
     language = language_of(text)
 
@@ -173,17 +173,17 @@ def extract_names(text: str) -> dict[str, str]:
             name, kind = _name_of(piece)
             if language == "german" and " " not in name and not _SHAPED.fullmatch(name):
                 continue  # every noun has a capital
-            if found.get(name, "concept") == "concept":
-                found[name] = kind
-    ends = {name.rsplit(" ", 1)[-1] for name in found if " " in name}
-    found.update({word: "concept" for word in openings if word in ends and word not in found})
+            if kinds.get(name, "concept") == "concept":
+                kinds[name] = kind
+    ends = {name.rsplit(" ", 1)[-1] for name in kinds if " " in name}
+    kinds.update({word: "concept" for word in openings if word in ends and word not in kinds})
     for title in titles:
-        found.setdefault(title, "concept")
+        kinds.setdefault(title, "concept")
     for match in _IDENTIFIER.finditer(text):
-        found.setdefault(match.group(), "code_symbol" if "_" in match.group() else "concept")
+        kinds.setdefault(match.group(), "code_symbol" if "_" in match.group() else "concept")
     for match in _ADDRESS.finditer(text):
-        found.setdefault(match.group(), "url" if match.group().startswith("http") else "paper")
-    return {name: kind for name, kind in found.items() if _is_said(name)}
+        kinds.setdefault(match.group(), "url" if match.group().startswith("http") else "paper")
+    return {name: kind for name, kind in kinds.items() if _is_said(name)}
 
 
 def _without_values(listed: re.Match[str]) -> str:

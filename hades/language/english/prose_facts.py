@@ -73,31 +73,31 @@ def facts_in(text: str, topic: str = "", relations: Iterable[str] = ()) -> list[
     >>> [(fact.subject, fact.relation, fact.object) for fact in facts_in("Ana works at Acme.")]
     [('Ana', 'works_at', 'Acme')]
     """
-    found: dict[tuple[str, str, str, bool], ProseFact] = {}
+    facts: dict[tuple[str, str, str, bool], ProseFact] = {}
     if not is_english(text):
         return []
     last = topic.rpartition("/")[2]
     named_others = False
     told = [patterns.verb_of(name) for name in relations if name not in TABLE]
     for start, end in spans(text[:TEXT_CHARACTERS_AT_MOST]):
-        said = patterns.SPACE.sub(" ", text[start:end])
-        if len(said) > SENTENCE_CHARACTERS_AT_MOST:
+        plain = patterns.SPACE.sub(" ", text[start:end])
+        if len(plain) > SENTENCE_CHARACTERS_AT_MOST:
             continue
-        left_out = patterns.LEFT_OUT.match(said) if topic and "`" not in topic else None
-        supposed = SUPPOSED.search(said)
+        left_out = patterns.LEFT_OUT.match(plain) if topic and "`" not in topic else None
+        supposed = SUPPOSED.search(plain)
         if left_out and not left_out["pronoun"]:
             being = "is " if left_out["being"] else ""
-            said = f"`{topic}` {being}{said[0].lower()}{said[1:]}"
+            plain = f"`{topic}` {being}{plain[0].lower()}{plain[1:]}"
         elif left_out and not named_others:
-            said = f"`{topic}` {said[left_out.end() :]}"
-        elif topic and said.startswith(f"{last} "):
-            said = f"`{last}`{said.removeprefix(last)}"
-        sentence = _Sentence(said, told)
+            plain = f"`{topic}` {plain[left_out.end() :]}"
+        elif topic and plain.startswith(f"{last} "):
+            plain = f"`{last}`{plain.removeprefix(last)}"
+        sentence = _Sentence(plain, told)
         named_others |= any(not names_topic(name.text, topic) for name in sentence.names)
         for fact in () if supposed else sentence.facts():
             key = (name_key(fact.subject), fact.relation, name_key(fact.object), fact.negated)
-            found.setdefault(key, replace(fact, start=start, end=end))
-    return list(found.values())
+            facts.setdefault(key, replace(fact, start=start, end=end))
+    return list(facts.values())
 
 
 def names_topic(name: str, topic: str) -> bool:
@@ -126,12 +126,12 @@ class _Sentence:
         self.objects: set[int] = set()
         """The places where objects of facts end."""
 
-    def _sign(self, found: re.Match[str]) -> str:
-        said = found["name"] or found["nouns"] or found["thing"] or ""
-        many = found.start("name") == 0 and patterns.PLURAL.fullmatch(said)
-        if not said or many or "'s " in said.replace("’", "'"):
-            return found[0]
-        self.names.append(_SignedName(said.strip("`"), found[0], not found["name"]))
+    def _sign(self, match: re.Match[str]) -> str:
+        name = match["name"] or match["nouns"] or match["thing"] or ""
+        many = match.start("name") == 0 and patterns.PLURAL.fullmatch(name)
+        if not name or many or "'s " in name.replace("’", "'"):
+            return match[0]
+        self.names.append(_SignedName(name.strip("`"), match[0], not match["name"]))
         return NAME
 
     def facts(self) -> Iterator[ProseFact]:
@@ -140,8 +140,8 @@ class _Sentence:
             subject = patterns.SUBJECT.match(self.text, at) if sign == NAME else None
             if subject and self._begins_clause(at):
                 for between in patterns.BETWEEN:
-                    if said := between.match(self.text, subject.end()):
-                        yield from self._clauses(subject, said.end())
+                    if verb_at := between.match(self.text, subject.end()):
+                        yield from self._clauses(subject, verb_at.end())
 
     def _names_in(self, start: int, end: int) -> list[_SignedName]:
         first = self.text.count(NAME, 0, start)
@@ -161,33 +161,33 @@ class _Sentence:
         """Yield the facts of a subject from one verb on: works at Acme and lives in Rome."""
         who = self._names_in(*subject.span())
         for verb in self.verbs:
-            said = verb.pattern.match(self.text, at)
-            if said is None or said["many" if len(who) == 1 else "one"]:
+            match = verb.pattern.match(self.text, at)
+            if match is None or match["many" if len(who) == 1 else "one"]:
                 continue
-            objects, end = self._objects(verb, said.end())
+            objects, end = self._objects(verb, match.end())
             if objects:
-                yield from self._said(verb, said, subject, objects, end)
+                yield from self._facts_of(verb, match, subject, objects, end)
                 if more := patterns.GOES_ON.match(self.text, end):
                     yield from self._clauses(subject, more.end())
                 return
 
     def _objects(self, verb: patterns.Verb, at: int) -> tuple[list[str], int]:
         """Return the objects of a verb, and where they end."""
-        found = patterns.OBJECTS[verb.takes].match(self.text, at)
-        if found is None:
+        match = patterns.OBJECTS[verb.takes].match(self.text, at)
+        if match is None:
             return [], at
-        end = found.end()
-        listed = verb.takes == "name" and found.end("first") < end
+        end = match.end()
+        listed = verb.takes == "name" and match.end("first") < end
         if listed and any(other.pattern.match(self.text, end) for other in self.verbs):
-            end = found.end("first")  # Ana reports to Ben and Carl works at Acme
+            end = match.end("first")  # Ana reports to Ben and Carl works at Acme
         elif not self._may_follow(end, verb.relation):
             return [], at  # Kent and Essex counties
-        names = self._names_in(found.start(), end)
+        names = self._names_in(match.start(), end)
         if verb.takes != "name":
-            said = self.text[found.start(1) : end]
+            phrase = self.text[match.start(1) : end]
             for name in names:
-                said = said.replace(NAME, name.written, 1)
-            return [said], end
+                phrase = phrase.replace(NAME, name.written, 1)
+            return [phrase], end
         # Marks and Spencer is one; nobody lives in two places at a time.
         if len(names) > 1 and verb.exclusive:
             return [], at
@@ -205,16 +205,16 @@ class _Sentence:
             return then is not None and then["time"] is not None
         return word in patterns.MAY_FOLLOW or word in ".,;:!)(–—-…"
 
-    def _said(
+    def _facts_of(
         self,
         verb: patterns.Verb,
-        said: re.Match[str],
+        match: re.Match[str],
         subject: re.Match[str],
         objects: list[str],
         end: int,
     ) -> Iterator[ProseFact]:
-        groups = {name for name, value in said.groupdict().items() if value is not None}
-        is_event = "past" not in said.re.groupindex
+        groups = {name for name, value in match.groupdict().items() if value is not None}
+        is_event = "past" not in match.re.groupindex
         since, until = self._times(subject.start(), end, is_event or "ended" in groups)
         if "ended" in groups and until is None:
             since, until = None, since
@@ -233,12 +233,12 @@ class _Sentence:
     def _times(self, start: int, end: int, is_event: bool) -> tuple[str | None, str | None]:
         """Return the words for the start and the end, after the object or before the sentence."""
         window = self.text[end : end + 100]
-        found, cut = patterns.DURING.search(window), patterns.CLAUSE.search(window)
-        if found is None or (cut is not None and cut.start() < found.start()):
-            found = patterns.OPENING_TIME.match(self.text)
-            if found is None or found.end() != start:
+        during, cut = patterns.DURING.search(window), patterns.CLAUSE.search(window)
+        if during is None or (cut is not None and cut.start() < during.start()):
+            during = patterns.OPENING_TIME.match(self.text)
+            if during is None or during.end() != start:
                 return None, None
         # `from Monday` is the next one, `since Monday` the last.
-        since = f"from {found['since']}" if found["from"] else found["since"]
-        since = found["first"] or since or (found["at"] if is_event else None)
-        return since, found["last"] or found["until"]
+        since = f"from {during['since']}" if during["from"] else during["since"]
+        since = during["first"] or since or (during["at"] if is_event else None)
+        return since, during["last"] or during["until"]

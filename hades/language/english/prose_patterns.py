@@ -115,8 +115,8 @@ def _verb(kind: str, line: str) -> Verb:
     else:
         shape = _EVENT
         forms = {"b": first, "ed": " ".join(rest).replace("<FROM>", f"(?:from {NAME} )?")}
-    said = shape.format(a=_ADVERB, **forms)
-    pattern = lazy_pattern(f"{_ADVERB}(?:{said}){after}(?= )")
+    forms_said = shape.format(a=_ADVERB, **forms)
+    pattern = lazy_pattern(f"{_ADVERB}(?:{forms_said}){after}(?= )")
     return Verb(relation, exclusive == "!", takes, pattern, example)
 
 

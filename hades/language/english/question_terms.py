@@ -12,7 +12,7 @@ from itertools import groupby
 from hades.domain.question import NAME_WEIGHT, QuestionName, QuestionTerms
 from hades.language.english.lexicon import AUXILIARIES, STOP_WORDS, word_set
 from hades.language.english.stems import stem
-from hades.language.english.terms import said, tells_apart
+from hades.language.english.terms import tells_apart, terms_in
 from hades.language.languages import ENGLISH, language_of, stop_words
 from hades.language.patterns import lazy_pattern
 from hades.language.words import ID, plain_id, words, written_words
@@ -69,17 +69,17 @@ def terms_of(question: str, language: str = "") -> QuestionTerms:
             weight = NAME_WEIGHT if kind == "number" else 1.0
             weights |= {stem(part): weight for part in parts}
     whether = language == ENGLISH and bool(asked) and asked[0].casefold() in AUXILIARIES
-    return QuestionTerms(weights, said(question), tuple(names), whether)
+    return QuestionTerms(weights, terms_in(question), tuple(names), whether)
 
 
 def _words_and_ids(question: str) -> list[tuple[str, str]]:
     """Return the words of a question, plain and as written; a version or an id is one word."""
-    found, end = list[tuple[str, str]](), 0
+    pairs, end = list[tuple[str, str]](), 0
     for own in ID.finditer(question):
-        found += _both(question[end : own.start()])
-        found.append((own.group(), own.group()))
+        pairs += _both(question[end : own.start()])
+        pairs.append((own.group(), own.group()))
         end = own.end()
-    return [*found, *_both(question[end:])]
+    return [*pairs, *_both(question[end:])]
 
 
 def _both(text: str) -> list[tuple[str, str]]:

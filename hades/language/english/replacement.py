@@ -103,7 +103,7 @@ def settles(new: str, old: str, topic: str) -> bool:
 def _named(text: str, topic: str) -> str:
     """Return a sentence with its topic's name for a pronoun, and common nouns marked as names."""
     last = topic.rpartition("/")[2]
-    text = _PRONOUN.sub(lambda found: f"{last}'s" if found["whose"] else last, text)
+    text = _PRONOUN.sub(lambda match: f"{last}'s" if match["whose"] else last, text)
     return _PLACE.sub(r"\1 `\2`", text)
 
 
@@ -129,8 +129,8 @@ _settled = lru_cache(maxsize=4_096)(settled)
 
 def _ends(new: ProseFact, old: ProseFact, topic: str) -> bool:
     """Return whether a fact ends an earlier one of its subject."""
-    said = new.subject, old.subject
-    who = {topic if names_topic(name, topic) else name_key(name) for name in said}
+    subjects = new.subject, old.subject
+    who = {topic if names_topic(name, topic) else name_key(name) for name in subjects}
     if old.negated or len(who) > 1:
         return False
     same = name_key(new.object) == name_key(old.object)

@@ -75,9 +75,9 @@ def settled_elsewhere(text: str) -> Iterator[tuple[str, str]]:
     """
     short = text[: NOTE_CHARACTERS_AT_MOST + 1]
     for sentence in sentences(short) if _CUE.search(short.lower()) else ():
-        for found in _NUMBERED.finditer(sentence):
-            kind, number = found[1].lower(), found[2]
-            names = [found[0], *(f"{kind}{joint}{number}" for joint in ("/", "s/", "_", "-"))]
+        for match in _NUMBERED.finditer(sentence):
+            kind, number = match[1].lower(), match[2]
+            names = [match[0], *(f"{kind}{joint}{number}" for joint in ("/", "s/", "_", "-"))]
             names += [f"{kind}s/{name}" for name in names[-2:]]
             if word := settled(names[1], sentence):
                 yield from ((name, word) for name in names)
@@ -90,9 +90,9 @@ def _named_it(topic: str, text: str) -> str:
     """
     numbers = [number.lstrip("0") for number in DIGITS.findall(topic.rpartition("/")[2])]
 
-    def it(found: re.Match[str]) -> str:
-        own = [found[2].lstrip("0")] == numbers or (not numbers and found.start() == 0)
-        return "it" if own else found[0]
+    def it(match: re.Match[str]) -> str:
+        own = [match[2].lstrip("0")] == numbers or (not numbers and match.start() == 0)
+        return "it" if own else match[0]
 
     return _NUMBERED.sub(it, text) if is_obstacle(topic) else text
 
@@ -119,10 +119,10 @@ def settled(topic: str, text: str) -> str:
     for sentence in sentences(_named_it(topic, text)):
         if SUPPOSED.search(sentence):
             continue
-        for found in says.finditer(sentence):
-            words = found.groupdict()
+        for match in says.finditer(sentence):
+            words = match.groupdict()
             word = next(name for name in ("done", "did", "not", "no", "left") if words[name])
-            before, after = sentence[: found.start(word)], sentence[found.end() :]
+            before, after = sentence[: match.start(word)], sentence[match.end() :]
             if not (NEGATION.search(before) or _HALF.search(f"{before} {after}")):
-                return found[word].lower()
+                return match[word].lower()
     return ""

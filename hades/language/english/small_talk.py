@@ -29,8 +29,8 @@ def is_talk(text: str) -> bool:
     """Return whether a text has only greetings, thanks and acknowledgements."""
     if len(text) > TALK_CHARACTERS_AT_MOST or _NO_TALK.search(text):
         return False
-    found = words(_TALK_PHRASES.sub("see you", _GREETED.sub(r"\1", text)).casefold())
-    return bool(found) and all(word in TALK for word in found)
+    plain = words(_TALK_PHRASES.sub("see you", _GREETED.sub(r"\1", text)).casefold())
+    return bool(plain) and all(word in TALK for word in plain)
 
 
 def opens_with_talk(sentence: str, words_at_most: int) -> bool:

@@ -57,27 +57,27 @@ def has_kind(wants: Wants, text: str, known: Collection[str] = ()) -> bool:
     """
     pattern = _SAID.get(wants)
     return pattern is not None and any(
-        any(stem(word) not in known for word in words(found.group(0)))
-        for found in pattern.finditer(text)
+        any(stem(word) not in known for word in words(match.group(0)))
+        for match in pattern.finditer(text)
     )
 
 
-def said(text: str) -> frozenset[str]:
+def terms_in(text: str) -> frozenset[str]:
     """Return the terms of a text: its stems, stems joined with their letter or number, and ids.
 
-    >>> sorted(said("It fixed Bug Y."))
+    >>> sorted(terms_in("It fixed Bug Y."))
     ['bug', 'bug y', 'fixed', 'y']
     """
-    found = set(ids(text))
+    terms = set(ids(text))
     before = ""
     for word in words(text):
         plain = "" if word.casefold() in STOP_WORDS else stem(word)
         if plain:
-            found.add(plain)
+            terms.add(plain)
             if before and (tells_apart(word) or word.isdigit()):
-                found.add(f"{before} {plain}")
+                terms.add(f"{before} {plain}")
         before = plain
-    return frozenset(found)
+    return frozenset(terms)
 
 
 def tells_apart(word: str) -> bool:

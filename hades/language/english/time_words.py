@@ -123,9 +123,11 @@ def read_time(question: str, now: datetime) -> TimeWords | None:
     with suppress(OverflowError):
         now = now.astimezone(UTC) if now.tzinfo else now.replace(tzinfo=UTC)
         words = QuestionWords(tuple(word for word, _, _ in tokens), now)
-        if found := _find(words, _tense(words.words)):
-            said, *event = (question[tokens[a][1] : tokens[b - 1][2]] for a, b in found.places)
-            return TimeWords(found.kind, said, found.since, found.until, *event)
+        if adverbial := _find(words, _tense(words.words)):
+            time_words, *event = (
+                question[tokens[a][1] : tokens[b - 1][2]] for a, b in adverbial.places
+            )
+            return TimeWords(adverbial.kind, time_words, adverbial.since, adverbial.until, *event)
     return None
 
 
@@ -182,8 +184,8 @@ def asks_for_everything(question: str, time: TimeWords) -> bool:
 
 def asks_for_next(question: str) -> bool | None:
     """Return None if no `when` asks for a future date, else whether the question says `next`."""
-    found = _NEXT_DATE.match(_words_asked(question, None))
-    return found and found[1] is not None
+    match = _NEXT_DATE.match(_words_asked(question, None))
+    return match and match[1] is not None
 
 
 def _is_plain(words: Iterable[str]) -> bool:
@@ -213,7 +215,7 @@ class _Tense(NamedTuple):
     plans: bool
 
 
-class _Found(NamedTuple):
+class _Adverbial(NamedTuple):
     kind: TimeKind
     places: tuple[tuple[int, int], ...]  # of the time's words, then of its event's
     since: datetime | None = None
@@ -230,17 +232,17 @@ def _tense(words: tuple[str, ...]) -> _Tense:
     return _Tense(past, present and not past, (future or plans) and not past, happened, plans)
 
 
-def _find(words: QuestionWords, tense: _Tense) -> _Found | None:
+def _find(words: QuestionWords, tense: _Tense) -> _Adverbial | None:
     """Return the first time in the main clause, else the first in a relative clause."""
     in_clause, clause = None, 0  # where the relative clause begins; 0: the main clause
     for at, word in enumerate(words.words):
         with suppress(ValueError, OverflowError):
-            if found := _adverbial(words, at, tense):
+            if adverbial := _adverbial(words, at, tense):
                 if not clause:
-                    return found
+                    return adverbial
                 # `What does the man charge who called in May?` is about now.
                 if tense.happened or _PRESENT_TENSE.isdisjoint(words.words[:clause]):
-                    in_clause = in_clause or found
+                    in_clause = in_clause or adverbial
         if word in _STOPS:
             clause = 0
         elif word in _RELATIVE and at > 1:
@@ -248,9 +250,9 @@ def _find(words: QuestionWords, tense: _Tense) -> _Found | None:
     return in_clause
 
 
-def _adverbial(words: QuestionWords, at: int, tense: _Tense) -> _Found | None:
+def _adverbial(words: QuestionWords, at: int, tense: _Tense) -> _Adverbial | None:
     if origin := words.match(_ORIGIN, at):
-        return _Found(TimeKind.ORIGIN, ((at, origin[1]),))
+        return _Adverbial(TimeKind.ORIGIN, ((at, origin[1]),))
     words = replace(words, ahead=tense.future)
     if words[at] in ("between", "from"):
         return _range(words, at)
@@ -259,11 +261,11 @@ def _adverbial(words: QuestionWords, at: int, tense: _Tense) -> _Found | None:
     period = read_period(words, at)
     alone = tense.happened or tense.plans
     if period and (period.clear or (alone and _stands_alone(words, at, period))):
-        return _Found(TimeKind.DURING, ((at, period.end),), period.since, period.until)
+        return _Adverbial(TimeKind.DURING, ((at, period.end),), period.since, period.until)
     return None
 
 
-def _led(words: QuestionWords, at: int, lead: str, tense: _Tense) -> _Found | None:
+def _led(words: QuestionWords, at: int, lead: str, tense: _Tense) -> _Adverbial | None:
     """Read a preposition with its period or event."""
     (kind, takes_event), begin = _LEADS[lead], at + lead.count(" ") + 1
     if kind is TimeKind.BEFORE and (tense.timeless or (lead == "by" and not tense.past)):
@@ -274,11 +276,11 @@ def _led(words: QuestionWords, at: int, lead: str, tense: _Tense) -> _Found | No
         topic = topic or (lead == "for" and not tense.plans)  # the budget for March
         if kind is TimeKind.DURING and (habit or topic):
             return None
-        return _Found(kind, ((at, period.end),), *_ends(lead, kind, period, words.now))
+        return _Adverbial(kind, ((at, period.end),), *_ends(lead, kind, period, words.now))
     if not takes_event or words[at - 1] in _NO_EVENT_AFTER or (tense.timeless and lead != "since"):
         return None
     event = words.match(_EVENT, begin)
-    return event and _Found(kind, ((at, event[1]), (begin, event[1])))
+    return event and _Adverbial(kind, ((at, event[1]), (begin, event[1])))
 
 
 def _ends(
@@ -294,7 +296,7 @@ def _ends(
     return None, period.until if whole else period.since
 
 
-def _range(words: QuestionWords, at: int) -> _Found | None:
+def _range(words: QuestionWords, at: int) -> _Adverbial | None:
     """Read `between March and May`, `from 3 to 9 June`, `from June on`."""
     if not (first := read_period(words, at + 1)):
         return None
@@ -307,12 +309,12 @@ def _range(words: QuestionWords, at: int) -> _Found | None:
         if not first.clear:  # between November and January 2024
             first = read_period(replace(words, now=second.since, ahead=False), at + 1) or first
         in_order, place = first.since < second.until, ((at, second.end),)
-        return _Found(TimeKind.DURING, place, first.since, second.until) if in_order else None
+        return _Adverbial(TimeKind.DURING, place, first.since, second.until) if in_order else None
     if not between and join in ("on", "onwards"):
         since = _ends("since", TimeKind.SINCE, first, words.now)
-        return _Found(TimeKind.SINCE, ((at, first.end + 1),), *since)
+        return _Adverbial(TimeKind.SINCE, ((at, first.end + 1),), *since)
     if any(word in _JOINS or "-" in word for word in words.words[at + 1 : first.end]):
-        return _Found(TimeKind.DURING, ((at, first.end),), first.since, first.until)
+        return _Adverbial(TimeKind.DURING, ((at, first.end),), first.since, first.until)
     return None
 
 

@@ -68,5 +68,7 @@ FRAME = frozenset(
 
 def done_in(text: str) -> frozenset[str]:
     """Return the plain forms of a text's words, without phrasal verbs such as `ran out`."""
-    found = _WORD.finditer(text)
-    return frozenset(plain_form(word[0]) for word in found if not _GOES_ON.match(text, word.end()))
+    matches = _WORD.finditer(text)
+    return frozenset(
+        plain_form(word[0]) for word in matches if not _GOES_ON.match(text, word.end())
+    )

@@ -21,7 +21,7 @@ from hades.recall.answer.named import is_about_another, unknown_names
 from hades.recall.answer.passages import choose_passages, coverage_of
 from hades.recall.answer.reasons import replaced_facts
 from hades.recall.answer.relations import RelationAsked, related_facts, related_paths
-from hades.recall.find.results import Found, SearchQuery
+from hades.recall.find.results import Retrieved, SearchQuery
 from hades.recall.paths.pathways import find_paths
 from hades.recall.question.time_asked import TimeAsked
 from hades.recall.rank import belief
@@ -39,7 +39,7 @@ CHAINED_NOTES = 2
 def answer(
     run: Run,
     asked: AskedQuestion,
-    found: Found,
+    retrieved: Retrieved,
     ranking: Ranking,
     encoder: Encoder,
     usual: int,
@@ -52,12 +52,12 @@ def answer(
     With `related`, facts and paths are its edges; otherwise both are searched. With `ends`, the
     paths join these two nodes.
     """
-    plan, search = run.plan, found.search
-    offered, numbers = choose_passages(run, found, ranking, usual)
+    plan, search = run.plan, retrieved.search
+    offered, numbers = choose_passages(run, retrieved, ranking, usual)
     if related is not None and related.edges:
         paths = related_paths(related, plan.paths)
     else:
-        paths = find_paths(run, found, ranking, list(numbers.values()), ends)
+        paths = find_paths(run, retrieved, ranking, list(numbers.values()), ends)
     with run.stage("facts", plan.retriever.timeout_ms) as stage:
         if related is None:
             facts, chained = _facts(stage, search, encoder, offered)

@@ -1,8 +1,8 @@
 """Chains: answers in several steps, over facts and notes.
 
 "Where does the owner of Halcyon live?" takes two facts: who owns it, and where they live. Each step
-is a fact or a note. A name in a step that the question lacks is a bridge; the facts and notes
-about a bridge are possible next steps. The hop encoder chooses among them; the reader then judges
+is a fact or a note. The facts and notes about a name in a step, if the question lacks that name,
+are possible next steps. The hop encoder chooses among them; the reader then judges
 the steps together.
 """
 
@@ -22,7 +22,7 @@ from hades.domain.times import from_micros
 from hades.domain.topics import PlacedChunk
 from hades.graph.arrays import Floats32, Ints
 from hades.language.english.proper_names import NAME_PHRASE, is_name
-from hades.language.english.terms import said, unsaid_names
+from hades.language.english.terms import terms_in, unsaid_names
 from hades.language.names import name_key, plain_fact, spoken
 from hades.language.sentences import sentences
 from hades.models.encoder import Encoder
@@ -43,7 +43,7 @@ READ_AT_MOST = 6
 KEPT = 2
 """The best of them, which are continued."""
 NOTES_NEAR = 12
-"""The notes nearest to a chain, among which those about a bridge are looked for."""
+"""The notes nearest to a chain, among which those about one of its names are looked for."""
 FACTS_OF_NOTE = 64
 """The facts that share most words with a note, whose ends are looked for in it."""
 NOTE_CHARACTERS, NOTE_TERMS = 400, 40
@@ -63,7 +63,7 @@ ENOUGH = 1.0
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    said: str
+    text: str
     """The steps in plain words."""
     step: str
     """The last step in plain words."""
@@ -71,7 +71,7 @@ class _Chain:
     """The steps as they are shown."""
     ids: tuple[str, ...]
     """The passage or edge of each step."""
-    bridges: frozenset[str]
+    next_names: frozenset[str]
     """The keys of the names that the last step may lead to."""
     nodes: frozenset[int]
     """The nodes of these names."""
@@ -105,18 +105,18 @@ class Chains:
         """
         chains = [self._from_fact(fact) for fact in facts[:FIRST_FACTS]]
         chains += [self._from_note(note) for note in notes[:FIRST_NOTES]]
-        found: list[_Chain] = []
+        judged: list[_Chain] = []
         try:
             for _ in range(STEPS_AT_MOST - 1):
-                chains = self._continued([chain for chain in chains if chain.bridges])
-                found += chains
+                chains = self._continued([chain for chain in chains if chain.next_names])
+                judged += chains
                 if any(chain.logit >= ENOUGH for chain in chains):
                     break
                 chains = chains[:KEPT]
         except TimeoutError:
             self._stage.stop(Reason.TIMEOUT, "without all answers in several steps")
-        found.sort(key=lambda chain: -chain.logit)
-        return [self._result(chain) for chain in found]
+        judged.sort(key=lambda chain: -chain.logit)
+        return [self._result(chain) for chain in judged]
 
     def _waited(self, call: Callable[[], Result]) -> Result:
         """Return the result of a model; raise TimeoutError when the time of the stage is up."""
@@ -141,7 +141,7 @@ class Chains:
         return self._with_text(note.chunk.topic, text, note.id)
 
     def _with_text(self, topic: str, text: str, id_: str, before: _Chain | None = None) -> _Chain:
-        said, told, ids = (before.said, before.told, before.ids) if before else ("", (), ())
+        before_text, told, ids = (before.text, before.told, before.ids) if before else ("", (), ())
         key = f" {name_key(text)} "
         found = {name_key(found.group(0)) for found in NAME_PHRASE.finditer(text)}
         nodes, ends = self._nodes_in(text, key)
@@ -149,7 +149,7 @@ class Chains:
         keys = {name for name in names if f" {name} " not in self._asked}
         step = f"{spoken(topic)}. {text}"
         return _Chain(
-            f"{said}. {step}".removeprefix(". "),
+            f"{before_text}. {step}".removeprefix(". "),
             step,
             (*told, f"{topic}: {text}"),
             (*ids, id_),
@@ -158,7 +158,7 @@ class Chains:
         )
 
     def _with_edge(self, chain: _Chain, edge: Edge) -> _Chain:
-        """Return a chain with one more fact; its bridge is the end that is new."""
+        """Return a chain with one more fact, which leads on to its end that is new."""
         rows = self._query.edges
         own, keys, nodes = rows["id"] == edge.id, set[str](), set[int]()
         for name, end in ((edge.source.name, "source"), (edge.target.name, "target")):
@@ -168,7 +168,7 @@ class Chains:
                 nodes.update(at)
         step = plain_fact(edge.source.name, edge.relation, edge.target.name)
         return _Chain(
-            f"{chain.said}. {step}".removeprefix(". "),
+            f"{chain.text}. {step}".removeprefix(". "),
             step,
             (*chain.told, statement(edge)),
             (*chain.ids, edge.cite),
@@ -200,15 +200,15 @@ class Chains:
             return []
         question = self._search.text
         ways = list[tuple[float, str, _Chain]]()
-        read = [f"{question} {chain.said}" for chain in chains]
+        read = [f"{question} {chain.text}" for chain in chains]
         vectors = self._waited(lambda: self._hop.encode(read))
         for chain, vector in zip(chains, vectors, strict=True):
-            missing = unsaid_names(self._names, [said(chain.said)])
+            missing = unsaid_names(self._names, [terms_in(chain.text)])
             for near, longer in (
                 *self._next_facts(chain, vector),
                 *self._next_notes(chain, vector),
             ):
-                if unsaid_names(missing, [said(longer.step)]) == missing:
+                if unsaid_names(missing, [terms_in(longer.step)]) == missing:
                     text = f"{_leading(chain, longer.step)}. {longer.step}"
                     ways.append((near, text, longer))
                 # A step with a name of the question that the chain lacks belongs at the start.
@@ -249,10 +249,10 @@ class Chains:
             topic, text = one.chunk.topic, f" {name_key(_short(one.chunk.text))} "
             if any(id_.startswith(f"{topic}@") for id_ in chain.ids):
                 continue
-            is_about = _leaf(topic) in chain.bridges
-            if is_about or any(f" {name} " in text for name in chain.bridges):
+            is_about = _leaf(topic) in chain.next_names
+            if is_about or any(f" {name} " in text for name in chain.next_names):
                 chosen.append((number, one))
-                # If a topic is not about a bridge, use only the newest version that names one.
+                # If the topic itself is not named, use only the newest version with such a name.
                 newest[topic] = 0 if is_about else max(newest.get(topic, 0), one.chunk.version)
         for number, one in chosen:
             chunk = one.chunk
@@ -275,18 +275,18 @@ def _lasting(chains: Sequence[_Chain]) -> list[_Chain]:
 
 
 def _leading(chain: _Chain, step: str) -> str:
-    """Return the sentences of a chain that have the bridges to a step; a short chain whole.
+    """Return the sentences of a chain that have the names in a step; a short chain whole.
 
     The reader reads 96 tokens, so a whole long note would leave no room for the step.
     """
-    if len(chain.said) <= LEADING_CHARACTERS:
-        return chain.said
+    if len(chain.text) <= LEADING_CHARACTERS:
+        return chain.text
     key = f" {name_key(step)} "
-    names = [f" {name} " for name in chain.bridges if f" {name} " in key]
+    names = [f" {name} " for name in chain.next_names if f" {name} " in key]
     parts = [
-        part for part in sentences(chain.said) if any(n in f" {name_key(part)} " for n in names)
+        part for part in sentences(chain.text) if any(n in f" {name_key(part)} " for n in names)
     ]
-    return " ".join(parts or [chain.said])[:LEADING_CHARACTERS]
+    return " ".join(parts or [chain.text])[:LEADING_CHARACTERS]
 
 
 def _leaf(name: str) -> str:

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from hades.domain.answer import Answer, Passage, Recall, Sentence
+from hades.domain.fitting import fitting
 from hades.domain.question import NAME_WEIGHT, Question, Sign, Wants
 from hades.domain.statement import day
 from hades.language.english.contradiction import values
 from hades.language.english.lexicon import WEEKDAYS
 from hades.language.english.stems import stem
-from hades.language.english.terms import said
+from hades.language.english.terms import terms_in
 from hades.language.english.version_words import (
     CLAUSES,
     ENDED,
@@ -42,7 +43,7 @@ from hades.recall.answer.told import (
 
 def from_versions(recall: Recall) -> Answer | None:
     """Answer from the versions of the best note and from facts; None if they do not decide."""
-    found: Sequence[Sentence] = ()
+    reply: Sequence[Sentence] = ()
     if recall.wants.is_of_versions and recall.passages:
         versions = _Versions(recall)
         if recall.wants is not Wants.EVER and not versions.has_values:
@@ -53,13 +54,13 @@ def from_versions(recall: Recall) -> Answer | None:
             Wants.STILL: versions.still,
             Wants.COUNT: versions.count,
         }
-        found = by_wants[recall.wants]()
+        reply = by_wants[recall.wants]()
     elif recall.wants is Wants.DATE and recall.passages and Sign.END in recall.asked.signs:
-        found = _Versions(recall).end()
-    if not found:
+        reply = _Versions(recall).end()
+    if not reply:
         return None
     # The reader judged whether one sentence answers, not whether versions do.
-    return Answer(recall.question, tuple(found), replace(recall, answered=None))
+    return Answer(recall.question, tuple(reply), replace(recall, answered=None))
 
 
 def quote_version(passage: Passage, number: int, asked: Question, *, spans: bool) -> Sentence:
@@ -85,11 +86,11 @@ class _Version:
     @cached_property
     def named(self) -> frozenset[str]:
         """The terms of its topic's name."""
-        return _said(self.topic)
+        return _terms_of(self.topic)
 
     @cached_property
-    def said(self) -> frozenset[str]:
-        return _said(self.passage.chunk.text)
+    def text_terms(self) -> frozenset[str]:
+        return _terms_of(self.passage.chunk.text)
 
     @cached_property
     def parts(self) -> list[str]:
@@ -136,9 +137,9 @@ class _Versions:
     @property
     def has_values(self) -> bool:
         """Whether all names and numbers of the question are in the versions and facts found."""
-        facts = (_said(fact.text) for fact in self.recall.facts)
+        facts = (_terms_of(fact.text) for fact in self.recall.facts)
         return self.values <= frozenset[str]().union(
-            *(version.said | version.named for version in self.all), *facts
+            *(version.text_terms | version.named for version in self.all), *facts
         )
 
     def changes(self) -> list[Sentence]:
@@ -153,9 +154,9 @@ class _Versions:
             if len(same) > 1:
                 return [sentence for _, sentence in sorted(same, key=lambda row: row[0])]
         series = self._series()
-        is_named = bool(self.values & _said(" ".join(DIGITS.findall(self.topic))))
+        is_named = bool(self.values & _terms_of(" ".join(DIGITS.findall(self.topic))))
         if len(series) > 1 and not is_named:
-            telling = [row for row in series if self.terms <= row.said | row.named]
+            telling = [row for row in series if self.terms <= row.text_terms | row.named]
             return [version.sentence for version in telling]
         if self.recall.asked.many and not self.named:
             return []  # a list of several topics
@@ -164,9 +165,13 @@ class _Versions:
     def end(self) -> list[Sentence]:
         """Return the version of what ended, with its time, and the version that followed it."""
         for number, fact in enumerate(self.recall.facts, start=1):
-            if fact.edge.valid_to and fact.score >= FACT_MEANT and self.values <= _said(fact.text):
+            if (
+                fact.edge.valid_to
+                and fact.score >= FACT_MEANT
+                and self.values <= _terms_of(fact.text)
+            ):
                 return [Sentence(fact.text, fact.score, number, "fact")]
-        shares = [len(self.terms & (version.said | version.named)) for version in self.own]
+        shares = [len(self.terms & (version.text_terms | version.named)) for version in self.own]
         at = max(range(len(shares)), key=lambda at: (shares[at], at))
         return [version.sentence for version in self.own[at : at + 2]]
 
@@ -176,21 +181,20 @@ class _Versions:
         kinds = {
             kind
             for version in self.own
-            if about & version.said
-            for kind, found in values(version.passage.chunk.text).items()
-            if found
+            if about & version.text_terms
+            for kind, of_kind in values(version.passage.chunk.text).items()
+            if of_kind
         }
         kept = [
             version
             for version in self.own
             if not kinds
-            or about & version.said
+            or about & version.text_terms
             or any(values(version.passage.chunk.text)[kind] for kind in kinds)
         ]
-        room, first = LIST_WORDS, len(kept)
-        while first and (room := room - len(kept[first - 1].sentence.text.split())) >= 0:
-            first -= 1  # the newest fit
-        return kept[first:] if len(kept) - first > 1 else []
+        lengths = (len(version.sentence.text.split()) for version in reversed(kept))
+        newest = len(fitting(lengths, LIST_WORDS))
+        return kept[-newest:] if newest > 1 else []
 
     def _series(self) -> list[_Version]:
         """Return the latest version of each topic that differs from the best in numbers only."""
@@ -208,7 +212,7 @@ class _Versions:
                     unreal = unreal or version
         if unreal is not None:
             return [unreal.replied("No")]
-        told = frozenset[str]().union(*(version.said | version.named for version in self.own))
+        told = frozenset[str]().union(*(version.text_terms | version.named for version in self.own))
         missing = self.values - told
         if not missing or not self.plain or 2 * len(self.plain & told) < len(self.plain):
             return []
@@ -216,7 +220,7 @@ class _Versions:
 
     def _says(self, version: _Version, part: str) -> bool:
         """Return whether a sentence says what the question asks about."""
-        own = _said(part)
+        own = _terms_of(part)
         about = (self.values or self.plain) - version.named
         near = version in self.own or bool(self.plain & (own | version.named))
         if not about:
@@ -226,14 +230,14 @@ class _Versions:
     def _clause(self, part: str) -> str:
         """Return the clauses of a sentence that have a value of the question; all if none has."""
         about = self.values - self.named
-        return ",".join(c for c in CLAUSES.split(part) if about & _said(c)) or part
+        return ",".join(c for c in CLAUSES.split(part) if about & _terms_of(c)) or part
 
     def still(self) -> list[Sentence]:
         for number, fact in enumerate(self.recall.facts, start=1):
             edge, ends = fact.edge, (fact.edge.source.name, fact.edge.target.name)
-            if fact.score < FACT_MEANT or not self.values | self.terms <= _said(fact.text):
+            if fact.score < FACT_MEANT or not self.values | self.terms <= _terms_of(fact.text):
                 continue
-            if not all(self.terms & _said(name) for name in ends):
+            if not all(self.terms & _terms_of(name) for name in ends):
                 continue
             if edge.valid_to is None or edge.valid_to <= edge.recorded_at:
                 reply = "Yes" if edge.valid_to is None else "No"
@@ -254,9 +258,9 @@ class _Versions:
     def _has_ended(self, part: str) -> bool:
         """Return whether a sentence says that the state asked about ended; `moved to` it is a
         start."""
-        for found in ENDED.finditer(part):
-            new = TO_NEW.match(part, found.start())
-            if not (new and (self.terms - self.named) & _said(part[new.end() :])):
+        for match in ENDED.finditer(part):
+            new = TO_NEW.match(part, match.start())
+            if not (new and (self.terms - self.named) & _terms_of(part[new.end() :])):
                 return True
         return False
 
@@ -286,7 +290,7 @@ class _Versions:
         The first sentence has the count, the others are of the versions with a new value.
         """
         about = self.terms - self.named
-        telling = [row for row in self.own if about & row.said] or self._telling()
+        telling = [row for row in self.own if about & row.text_terms] or self._telling()
         rows = telling[:1]
         for row in telling[1:]:
             if self._values(row) != self._values(rows[-1]):
@@ -299,14 +303,14 @@ class _Versions:
     def _values(self, row: _Version) -> object:
         """Return the values in a version's sentences about what is asked; without any, the text."""
         about = self.terms - self.named
-        parts = [part for part in row.parts if about & _said(part)]
+        parts = [part for part in row.parts if about & _terms_of(part)]
         told = " ".join(parts) or row.passage.chunk.text
-        found = values(told)
-        return found if any(found.values()) else told
+        own = values(told)
+        return own if any(own.values()) else told
 
     def _is_done(self, row: _Version, part: str) -> bool:
         """Return whether a sentence says that what is counted was done."""
-        own = done_in(part) | said(part) & self.values
+        own = done_in(part) | terms_in(part) & self.values
         return self.terms <= own | row.named and not UNREAL.search(part)
 
 
@@ -314,5 +318,6 @@ def _time(version: _Version) -> tuple[object, int]:
     return version.passage.valid_from, version.passage.chunk.version
 
 
-def _said(text: str) -> frozenset[str]:
-    return said(text) | {plain_form(word) for word in (*words(text), *name_parts(text))}
+def _terms_of(text: str) -> frozenset[str]:
+    """Return the terms of a text, and the plain forms of its words and their parts."""
+    return terms_in(text) | {plain_form(word) for word in (*words(text), *name_parts(text))}

@@ -18,7 +18,7 @@ from hades.domain.question import Intent, Question, QuestionTerms
 from hades.language.english.proper_names import NAME_PHRASE
 from hades.language.english.small_talk import opens_with_talk
 from hades.language.english.stems import stem
-from hades.language.english.terms import has_kind, said
+from hades.language.english.terms import has_kind, terms_in
 from hades.language.names import without_parenthesis
 from hades.language.sentences import has_fence, plain_sentence, quotes
 from hades.language.words import words
@@ -67,13 +67,13 @@ SMALL_TALK_WORDS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _ScoredSentence:
     """A sentence of a passage, with the parts of its score."""
 
     text: str
     number: int
     """The number of its passage, from 1."""
-    said: frozenset[str]
+    terms: frozenset[str]
     around: frozenset[str]
     """The terms of the heading and of the topic's name."""
     coverage: float
@@ -100,7 +100,7 @@ def _score(coverage: float, meaning: float, cue: float, number: int) -> float:
     )
 
 
-_Reply = tuple[float, tuple[_Read, ...]]
+_Reply = tuple[float, tuple[_ScoredSentence, ...]]
 """A score, and its sentence or pair of sentences."""
 
 
@@ -109,9 +109,9 @@ def from_passages(recall: Recall, encoder: Encoder | None) -> Answer:
     terms = recall.asked.terms
     facts = sure_facts(recall)[:SENTENCES_AT_MOST]
     unsaid = () if facts else recall.unknown
-    read: dict[str, _Read] = {}
+    read: dict[str, _ScoredSentence] = {}
     for number, passage in quoted_passages(recall):
-        for sentence in _read(passage, number, recall.asked):
+        for sentence in _sentences_of(passage, number, recall.asked):
             read.setdefault(sentence.text, sentence)  # a repeated text counts once
     ranked = _in_order(list(read.values())[:SENTENCES_READ])
     if encoder is not None and ranked:
@@ -124,34 +124,38 @@ def from_passages(recall: Recall, encoder: Encoder | None) -> Answer:
     beside = not facts and not chosen
     if beside:  # the nearest sentence that shares a word with the question
         chosen = [(row.score, row) for row in ranked if row.coverage][:1]
-    found = (Sentence(shown(one.text), round(score, 4), one.number) for score, one in chosen)
-    return Answer(recall.question, (*facts, *found), recall, unsaid, beside)
+    quoted = (Sentence(shown(one.text), round(score, 4), one.number) for score, one in chosen)
+    return Answer(recall.question, (*facts, *quoted), recall, unsaid, beside)
 
 
-def _read(passage: Passage, number: int, asked: Question) -> Iterator[_Read]:
+def _sentences_of(passage: Passage, number: int, asked: Question) -> Iterator[_ScoredSentence]:
     terms = asked.terms
-    around = said(f"{passage.chunk.heading} {passage.chunk.topic}")
+    around = terms_in(f"{passage.chunk.heading} {passage.chunk.topic}")
     if is_quoted_whole(passage.chunk, asked):
-        text, told = passage.chunk.text, said(read_as(passage.chunk)) | around
+        text, told = passage.chunk.text, terms_in(read_as(passage.chunk)) | around
         cue = float(
             has_kind(asked.wants, text, terms.said) + is_commit_asked_for(passage.chunk, asked)
         )
-        yield _Read(text, number, told, around, _coverage(terms, told, around), cue, whole=True)
+        yield _ScoredSentence(
+            text, number, told, around, _coverage(terms, told, around), cue, whole=True
+        )
         return
     for text in quotes(passage.chunk.text):
         if has_fence(text):
-            told = said(text)
-            yield _Read(text, number, told, around, _coverage(terms, told, around), 0, whole=True)
+            told = terms_in(text)
+            yield _ScoredSentence(
+                text, number, told, around, _coverage(terms, told, around), 0, whole=True
+            )
             continue
         plain = plain_sentence(text).removesuffix(" |")
-        told = said(plain)
+        told = terms_in(plain)
         # Skip titles, questions, and sentences that only repeat the question.
         if text.startswith("#") or plain.endswith(("?", ":")) or terms.only_repeated_by(told):
             continue
         if opens_with_talk(plain, SMALL_TALK_WORDS):
             continue
         cue = 1.0 if has_kind(asked.wants, plain, terms.said) else 0.0
-        yield _Read(plain, number, told, around, _coverage(terms, told, around), cue)
+        yield _ScoredSentence(plain, number, told, around, _coverage(terms, told, around), cue)
 
 
 def _coverage(terms: QuestionTerms, told: frozenset[str], around: frozenset[str]) -> float:
@@ -172,12 +176,14 @@ def shown(text: str) -> str:
     return text[:SENTENCE_CHARACTERS_AT_MOST].rsplit(" ", 1)[0] + " …"
 
 
-def _in_order(read: Sequence[_Read]) -> list[_Read]:
+def _in_order(read: Sequence[_ScoredSentence]) -> list[_ScoredSentence]:
     # Sorting is stable: among equals, the better passage and then the earlier sentence is first.
     return sorted(read, key=lambda sentence: -sentence.score)
 
 
-def _nearer(question: str, ranked: Sequence[_Read], encoder: Encoder) -> list[_Read]:
+def _nearer(
+    question: str, ranked: Sequence[_ScoredSentence], encoder: Encoder
+) -> list[_ScoredSentence]:
     """Return the sentences; the first SENTENCES_ENCODED now have their cosine with the question."""
     best, rest = ranked[:SENTENCES_ENCODED], ranked[SENTENCES_ENCODED:]
     cosines = encoder.encode([one.text for one in best]) @ encoder.encode([question])[0]
@@ -188,7 +194,7 @@ def _nearer(question: str, ranked: Sequence[_Read], encoder: Encoder) -> list[_R
 
 
 def _in_two_steps(
-    ranked: Sequence[_Read], terms: QuestionTerms, recall: Recall
+    ranked: Sequence[_ScoredSentence], terms: QuestionTerms, recall: Recall
 ) -> Iterator[_Reply]:
     """Yield, for each sentence, its best pair with a first sentence that leads to it."""
     titles = [_titles(passage, terms) for passage in recall.passages]
@@ -207,9 +213,11 @@ def _in_two_steps(
             yield max(ways, key=lambda way: way[0])
 
 
-def _together(first: _Read, last: _Read, link: float, terms: QuestionTerms) -> float:
+def _together(
+    first: _ScoredSentence, last: _ScoredSentence, link: float, terms: QuestionTerms
+) -> float:
     """Return the score of a pair; 0 when the last sentence adds nothing to the first."""
-    both = _coverage(terms, first.said | last.said, first.around)
+    both = _coverage(terms, first.terms | last.terms, first.around)
     if both <= first.coverage and not last.cue:
         return 0.0
     return link + _score(both, first.meaning, last.cue, last.number)
@@ -219,33 +227,36 @@ def _titles(passage: Passage, terms: QuestionTerms) -> list[frozenset[str]]:
     """Return the terms of each title of a passage, except titles that the question contains."""
     chunk = passage.chunk
     called = (chunk.heading.rsplit(" > ", 1)[-1], chunk.topic.rsplit("/", 1)[-1])
-    titles = (said(without_parenthesis(name).split(",")[0]) for name in called)
+    titles = (terms_in(without_parenthesis(name).split(",")[0]) for name in called)
     return [title for title in titles if not title <= terms.said]
 
 
 def _named(text: str, terms: QuestionTerms) -> list[frozenset[str]]:
     """Return the terms of each name in a sentence, except names that the question contains."""
-    names = (said(found.group(0)) for found in NAME_PHRASE.finditer(text))
+    names = (terms_in(match.group(0)) for match in NAME_PHRASE.finditer(text))
     return [name for name in names if not name <= terms.said]
 
 
 def _link(
-    first: _Read, names: Sequence[frozenset[str]], last: _Read, titles: Sequence[frozenset[str]]
+    first: _ScoredSentence,
+    names: Sequence[frozenset[str]],
+    last: _ScoredSentence,
+    titles: Sequence[frozenset[str]],
 ) -> float:
     """Return the bonus of a pair whose first sentence leads to the last one, in another passage."""
     if first.number == last.number:
         return 0.0
-    if any(title <= first.said for title in titles):
+    if any(title <= first.terms for title in titles):
         return TITLE_WEIGHT
-    return NAMED_WEIGHT if any(name <= last.said | last.around for name in names) else 0.0
+    return NAMED_WEIGHT if any(name <= last.terms | last.around for name in names) else 0.0
 
 
 def _chosen(
     replies: Sequence[_Reply], at_most: int, *, one_each: bool
-) -> Iterator[tuple[float, _Read]]:
+) -> Iterator[tuple[float, _ScoredSentence]]:
     """Yield the sentences of the best replies without repetitions; `one_each`: one per passage."""
     ranked = sorted(replies, key=lambda reply: -reply[0])
-    chosen: list[_Read] = []
+    chosen: list[_ScoredSentence] = []
     for score, steps in ranked:
         if score < SHARE_OF_BEST * ranked[0][0]:
             return

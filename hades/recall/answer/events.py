@@ -15,7 +15,7 @@ from hades.language.english.event_times import ALL_TIME, dated_sentences
 from hades.language.english.lexicon import changes
 from hades.language.english.periods import Span
 from hades.language.english.stems import stem
-from hades.language.english.terms import said
+from hades.language.english.terms import terms_in
 from hades.recall.find.results import SearchQuery
 
 REPLACING_READ = 64
@@ -45,7 +45,7 @@ class _Replacing:
         named, own = self.replaced != ALL_TIME, passage.chunk.topic == self.topic
         if own and (named or not self.about):
             return True
-        shared = self.about & said(
+        shared = self.about & terms_in(
             f"{passage.chunk.topic} {passage.chunk.text if own else sentence}"
         )
         return len(shared) >= (1 if own or named else min(2, max(1, len(self.about))))
@@ -62,10 +62,10 @@ def with_events(
     later = _replacing(search) if search.time.by_event else []
     is_next = not search.time.ahead and bool({Sign.TO_COME, Sign.NEXT} & search.question.signs)
     now = from_micros(search.query.valid) if is_next else ALL_TIME[0]
-    found = []
+    kept = []
     for passage, is_note in zip(passages, are_notes, strict=True):
         if not is_note:
-            found.append(passage)
+            kept.append(passage)
             continue
         events = [
             EventTime(
@@ -78,8 +78,8 @@ def with_events(
             for sentence in dated_sentences(passage.chunk.text, passage.valid_from)
             for span in sentence.times
         ]
-        found.append(replace(passage, events=tuple(events)))
-    return found
+        kept.append(replace(passage, events=tuple(events)))
+    return kept
 
 
 def _replacing(search: SearchQuery) -> list[_Replacing]:
@@ -91,12 +91,12 @@ def _replacing(search: SearchQuery) -> list[_Replacing]:
     starts = indexes.spans(numbers, query.as_of)[0]
     newest = np.argsort(-starts, kind="stable")[:REPLACING_READ]
     ids = query.graph.chunks[numbers[newest]].tolist()
-    placed, found = query.store.chunks.find(ids, query.as_of), list[_Replacing]()
+    placed, replacing = query.store.chunks.find(ids, query.as_of), list[_Replacing]()
     for chunk, start in zip(ids, starts[newest].tolist(), strict=True):
         text = placed[chunk].chunk.text if chunk in placed else ""
         for row in dated_sentences(text, from_micros(start)):
             if row.replaced:
-                about = frozenset(term for term in said(row.text) if term.isalpha()) - _CHANGES
+                about = frozenset(term for term in terms_in(row.text) if term.isalpha()) - _CHANGES
                 topic = placed[chunk].chunk.topic
-                found.append(_Replacing(topic, from_micros(start), row.replaced, about))
-    return found
+                replacing.append(_Replacing(topic, from_micros(start), row.replaced, about))
+    return replacing

@@ -12,17 +12,17 @@ import numpy as np
 from hades.domain.answer import Fact
 from hades.domain.graph import SIMILAR_TO, Edge, NodeKind, Reason
 from hades.domain.statement import statement
-from hades.errors import HadesError
 from hades.graph.arrays import Floats, Floats32, Ints
 from hades.index.vectors import product
 from hades.index.words import is_said, name_words, stems
 from hades.language.english.lexicon import STOP_WORDS
 from hades.language.names import fact_words, plain_fact, spoken
-from hades.models.encoder import Encoder, is_local
+from hades.models.encoder import Encoder
 from hades.models.reader import SentenceReader
 from hades.recall.answer.standing import believe_ended_less, with_disputes
 from hades.recall.find.results import SearchQuery
 from hades.recall.find.scores import best
+from hades.recall.find.seeds import encoded
 from hades.recall.query_context import QueryContext
 from hades.recall.question.names import names_in
 from hades.recall.question.time_asked import TimeAsked
@@ -74,12 +74,12 @@ def find_facts(
     read = _candidates(stage, search, encoder, question, held)
     spread = Counter(word for fact in read for word in set().union(*map(_name, fact.ends)))
     rarity = {word: math.log(1 + len(read) / count) for word, count in spread.items()}
-    said = set(stems(question))
-    near = [fact.compared(said, rarity, asked) for fact in _numbers_apart(read, said)]
+    asked_stems = set(stems(question))
+    near = [fact.compared(asked_stems, rarity, asked) for fact in _numbers_apart(read, asked_stems)]
     near = [fact for fact in near if fact.chance >= CHANCE_AT_LEAST]
     near.sort(key=_NearFact.order)
     if reader is not None and near and not stage.is_late("the reader"):
-        near = _read(stage, reader, search.text, near)
+        near = _judged(stage, reader, search.text, near)
     facts = [fact.result for fact in near[:limit]]
     facts = facts if asked.is_past else believe_ended_less(facts)
     if asked.kind is not None or not query.as_of.is_now:
@@ -87,21 +87,18 @@ def find_facts(
     return with_disputes(query.store, query.space, facts)
 
 
-def _read(
+def _judged(
     stage: Stage, reader: SentenceReader, question: str, facts: Sequence[_NearFact]
 ) -> list[_NearFact]:
     """Let the reader judge the likeliest facts, if the time allows it; order them anew."""
     first = [fact for fact in facts[:FACTS_READ] if fact.logit >= facts[0].logit - READ_WITHIN]
-    said = [fact.said for fact in first]
-    waiting = stage.run.in_background(lambda: reader.speaks(question, said), local=True)
-    try:
-        logits = waiting(stage.seconds_left).tolist()
-    except TimeoutError:
-        stage.stop(Reason.TIMEOUT, "without the reader")
+    texts = [fact.text for fact in first]
+    logits = stage.waited(lambda: reader.speaks(question, texts), "without the reader", local=True)
+    if logits is None:
         return list(facts)
     judged = [
         replace(fact, logit=READ_CONSTANT + LIKELY * fact.logit + READ * logit)
-        for fact, logit in zip(first, logits, strict=True)
+        for fact, logit in zip(first, logits.tolist(), strict=True)
     ]
     judged.sort(key=_NearFact.order)
     # Rank a fact that was not read below those that were.
@@ -129,14 +126,15 @@ def _candidates(
         stage.note(Reason.NO_EMBEDDINGS, f"{of} have no vector yet")
     named = _named(stage, query, question, held)
     searched = held if vector is None else np.union1d(missing, held[named > 0])
-    edges = _said(stage, query, question, searched, named[np.searchsorted(held, searched)])
+    edges = _sharing_words(stage, query, question, searched, named[np.searchsorted(held, searched)])
     vectors = None
     waiting = {one: edge for one, edge in edges.items() if vector is None or one in missing}
     # The question has no vector if no text or fact has one, or if the encoder failed or was late.
     is_other = search.time.words is not None or question != search.text
     if (waiting or is_other) and (vector is not None or not query.has_vectors):
         told = (fact_words(e.source.name, e.relation, e.target.name) for e in waiting.values())
-        vectors = _encoded(stage, encoder, [question, *told])
+        late = "facts are compared by their words"
+        vectors = encoded(stage, encoder, [question, *told], late)
     near = dict.fromkeys(edges, NEAR_UNKNOWN)
     if vectors is not None:
         vector = vectors[0]
@@ -185,7 +183,7 @@ def _named(stage: Stage, query: QueryContext, question: str, held: Ints) -> Floa
     return rarity
 
 
-def _said(
+def _sharing_words(
     stage: Stage, query: QueryContext, question: str, facts: Ints, named: Floats
 ) -> dict[int, Edge]:
     """Map the ids of the facts that share most with the question to edges, best first.
@@ -202,28 +200,16 @@ def _said(
     return {edge: edges[edge] for edge in ids if edge in edges}
 
 
-def _encoded(stage: Stage, encoder: Encoder, texts: Sequence[str]) -> Floats32 | None:
-    """Return the vectors of texts, or None if time is up or the encoder fails or is not used."""
-    if "meaning" not in stage.run.plan.retriever.retrievers:
-        return None
-    waiting = stage.run.in_background(lambda: encoder.encode(texts), local=is_local(encoder))
-    try:
-        return waiting(stage.seconds_left)
-    except TimeoutError:
-        stage.stop(Reason.TIMEOUT, "facts are compared by their words")
-    except HadesError as error:
-        stage.note(Reason.ENCODER_FAILED, str(error))
-    return None
-
-
-def _numbers_apart(read: Sequence[_NearFact], said: set[str]) -> list[_NearFact]:
+def _numbers_apart(read: Sequence[_NearFact], asked_stems: set[str]) -> list[_NearFact]:
     """Drop facts about rack 5 if the question names rack 9, unless it names their other end."""
     ends = [[topic_name(name) for name in fact.ends] for fact in read]
-    named = {end.shape for of_fact in ends for end in of_fact if end.is_named_by_number(said)}
+    named = {
+        end.shape for of_fact in ends for end in of_fact if end.is_named_by_number(asked_stems)
+    }
     return [
         fact
         for fact, of_fact in zip(read, ends, strict=True)
-        if any(end.is_named_by_number(said) for end in of_fact)
+        if any(end.is_named_by_number(asked_stems) for end in of_fact)
         or named.isdisjoint(end.shape for end in of_fact)
     ]
 
@@ -277,7 +263,7 @@ class _NearFact:
         return -self.logit, self.edge.id
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The fact as the reader reads it: a sentence after the name of its topic."""
         source, target = self.ends
         return f"{spoken(source)}. {plain_fact(source, self.edge.relation, target)}"
@@ -287,10 +273,12 @@ class _NearFact:
         sure = belief.interval(belief.of_probability(self.chance * self.edge.belief.mean))
         return Fact(self.edge, statement(self.edge), round(self.chance, 6), sure)
 
-    def compared(self, said: set[str], rarity: dict[str, float], asked: TimeAsked) -> _NearFact:
+    def compared(
+        self, asked_stems: set[str], rarity: dict[str, float], asked: TimeAsked
+    ) -> _NearFact:
         """Return the fact with its logit before it is read."""
-        source, target = (_share(_name(end), said, rarity) for end in self.ends)
-        relation = _share(_name(self.edge.relation), said, {})
+        source, target = (_share(_name(end), asked_stems, rarity) for end in self.ends)
+        relation = _share(_name(self.edge.relation), asked_stems, {})
         past = (1 if self.edge.valid_to else -1) * ENDED if asked.is_past else 0.0
         logit = CONSTANT + past + COSINE * self.near + RELATION * relation
         logit += SAID * max(source, target) + BOTH * min(source, target)
@@ -301,8 +289,12 @@ def _name(name: str) -> dict[str, frozenset[str]]:
     return {word: parts for word, parts in name_words(name).items() if word not in STOP_WORDS}
 
 
-def _share(name: dict[str, frozenset[str]], said: set[str], rarity: dict[str, float]) -> float:
+def _share(
+    name: dict[str, frozenset[str]], asked_stems: set[str], rarity: dict[str, float]
+) -> float:
     """Return the share of a name's words that are in the question, weighted by their rarity."""
     weights = {word: rarity.get(word, 1.0) for word in name}
-    covered = sum(weights[word] for word, parts in name.items() if is_said(word, parts, said))
+    covered = sum(
+        weights[word] for word, parts in name.items() if is_said(word, parts, asked_stems)
+    )
     return covered / (sum(weights.values()) or 1.0)

@@ -92,10 +92,10 @@ def _said_before(
             return
         starts = state.valid_from
         chunks = read(query.space, topic, state.version)
-        said = [chunk for chunk in chunks if chunk.text.strip() not in known]
-        known = known | {chunk.text.strip() for chunk in said}
-        if said:
+        new = [chunk for chunk in chunks if chunk.text.strip() not in known]
+        known = known | {chunk.text.strip() for chunk in new}
+        if new:
             # The chunk with most of the question's words; among equals, the first.
-            best = max(said, key=lambda c: len(terms & {*stems(f"{c.heading} {c.text}")}))
-            found = state_passage(state, best, "history", 1.0, 1.0, from_micros(query.valid))
-            yield replace(found, score=0.0, belief=leading.belief)
+            best = max(new, key=lambda c: len(terms & {*stems(f"{c.heading} {c.text}")}))
+            passage = state_passage(state, best, "history", 1.0, 1.0, from_micros(query.valid))
+            yield replace(passage, score=0.0, belief=leading.belief)

@@ -8,7 +8,7 @@ import numpy as np
 
 from hades.domain.answer import Passage
 from hades.domain.question import Question, QuestionName
-from hades.language.english.terms import said, text_around, unsaid_names
+from hades.language.english.terms import terms_in, text_around, unsaid_names
 from hades.language.languages import language_of
 from hades.language.names import fact_words, name_parts
 from hades.recall.find.results import SearchQuery
@@ -33,11 +33,11 @@ def names_asked(question: Question, language: str = "") -> list[QuestionName]:
     return [*names, *(QuestionName(one, (one,)) for one in numbers if one not in named)]
 
 
-def terms_said(text: str) -> frozenset[str]:
+def terms_and_parts(text: str) -> frozenset[str]:
     """Return the terms of a text; `db07` also counts as "db 07" and "db 7"."""
     parts = name_parts(text)
     plain = (part.lstrip("0") or part for part in parts)
-    return said(" ".join((text, *parts))) | said(" ".join(plain))
+    return terms_in(" ".join((text, *parts))) | terms_in(" ".join(plain))
 
 
 def unknown_names(
@@ -49,23 +49,24 @@ def unknown_names(
     """
     texts = (*map(text_around, passages), *facts)
     language = next(filter(None, (language_of(one.chunk.text) for one in passages)), "")
-    lost = unsaid_names(names_asked(search.question, language), map(terms_said, texts), passages)
+    asked = names_asked(search.question, language)
+    lost = unsaid_names(asked, map(terms_and_parts, texts), passages)
     return tuple(name.text for name in lost if not _is_anywhere(search.query, name))
 
 
 def _is_anywhere(query: QueryContext, name: QuestionName) -> bool:
     moment = query.indexes.moment(query.as_of)
     best = query.indexes.words.best(name.text, *moment, TEXTS_READ, query.topics, earlier=True)
-    found = query.store.chunks.find([chunk for chunk, _ in best], query.as_of).values()
-    texts = (f"{one.chunk.text} {one.chunk.heading} {one.chunk.topic}" for one in found)
-    if any(name.stands_in(terms_said(text)) for text in texts):
+    placed = query.store.chunks.find([chunk for chunk, _ in best], query.as_of).values()
+    texts = (f"{one.chunk.text} {one.chunk.heading} {one.chunk.topic}" for one in placed)
+    if any(name.stands_in(terms_and_parts(text)) for text in texts):
         return True
     own = np.unique(query.edges["id"][query.edges["space"] == query.space])
     has = query.fact_terms.having(own, query.indexes.words.terms(name.text))
     ids = own[np.argsort(-has.sum(1), kind="stable")[:TEXTS_READ]].tolist() if has.size else []
     edges = query.store.edges.read(query.space, ids, query.as_of).values()
     told = (fact_words(e.source.name, e.relation, e.target.name) for e in edges)
-    return any(name.stands_in(terms_said(text)) for text in told)
+    return any(name.stands_in(terms_and_parts(text)) for text in told)
 
 
 def is_about_another(search: SearchQuery, best: Passage, number: int) -> bool:
@@ -81,5 +82,5 @@ def is_about_another(search: SearchQuery, best: Passage, number: int) -> bool:
     topics = query.indexes.chunks["topic"]
     versions = np.flatnonzero(query.mask & (topics == topics[number]))[-VERSIONS_READ:]
     texts = query.store.chunks.texts(query.graph.chunks[versions].tolist(), lost_ok=True).values()
-    told = terms_said(" ".join((text_around(best), *texts)))
+    told = terms_and_parts(" ".join((text_around(best), *texts)))
     return bool(unsaid_names(names, [told]))

@@ -38,7 +38,7 @@ from hades.domain.topics import Chunk, State
 from hades.errors import NotFound
 from hades.language.english.lexicon import word_set
 from hades.language.english.stems import singular
-from hades.language.english.terms import said
+from hades.language.english.terms import terms_in
 from hades.language.names import DATE, spoken
 from hades.language.words import words
 from hades.lifecycle.summary_lines import chosen_lines, lines_of
@@ -227,9 +227,9 @@ def _about(
 
     If no line contains one, return all lines, or with `must` none.
     """
-    turns = (line for turn in zip_longest(*lines) for line in turn if line)
-    each = list({cited: (text, cited) for text, cited in turns}.values())
-    named = [line for line in each if topical & said(f"{line[0]} {line[1][0]}")]
+    in_turn = (line for lines_of_turn in zip_longest(*lines) for line in lines_of_turn if line)
+    each = list({cited: (text, cited) for text, cited in in_turn}.values())
+    named = [line for line in each if topical & terms_in(f"{line[0]} {line[1][0]}")]
     return named if topical and (named or must) else each
 
 

@@ -16,7 +16,7 @@ from hades.domain.topics import Chunk, PlacedChunk, State
 from hades.graph.arrays import Ints
 from hades.recall.answer.events import with_events
 from hades.recall.answer.told import SHARE_OF_BEST
-from hades.recall.find.results import Found, SearchQuery
+from hades.recall.find.results import Retrieved, SearchQuery
 from hades.recall.query_context import QueryContext
 from hades.recall.rank import belief
 from hades.recall.rank.ranking import Ranking
@@ -30,22 +30,22 @@ RELEVANT = 0.01
 
 
 def choose_passages(
-    run: Run, found: Found, ranking: Ranking, usual: int
+    run: Run, retrieved: Retrieved, ranking: Ranking, usual: int
 ) -> tuple[list[Passage], dict[str, int]]:
     """Return the best candidates as passages, as many as the plan has room for.
 
     Passages beyond the first `usual` ones must be likely answers. Also return the chunk
     number of each passage, by id.
     """
-    query = found.search.query
+    query = retrieved.search.query
     with run.stage("read") as stage:
         placed, doubles = _chosen(query, ranking, run.plan.final_context, usual)
         placed = _with_current(query, ranking, placed, run.plan.final_context)
-        passages = [_passage(found, ranking, place, one) for place, one in placed.items()]
+        passages = [_passage(retrieved, ranking, place, one) for place, one in placed.items()]
         at = ranking.numbers[list(placed)]
         stage.found, stage.cut = len(passages), len(ranking.numbers) - len(passages)
         stage.dedupe_rate = doubles / max(1, len(passages) + doubles)
-        stage.coverage = coverage_of(found.search, at)
+        stage.coverage = coverage_of(retrieved.search, at)
         _note_what_is_missing(stage, query, passages)
         if ranking.are_notes and passages:  # a promoted state repeats sentences noted earlier
             begun = map(from_micros, query.indexes.spans(at, query.as_of)[0].tolist())
@@ -53,7 +53,7 @@ def choose_passages(
                 replace(passage, valid_from=min(passage.valid_from, noted))
                 for passage, noted in zip(passages, begun, strict=True)
             ]
-            passages = with_events(found.search, passages, query.notes[at].tolist())
+            passages = with_events(retrieved.search, passages, query.notes[at].tolist())
         passages = _with_entities(query, passages, at)
         ids = (passage.id for passage in passages)
         numbers = dict(zip(ids, at.tolist(), strict=True))
@@ -62,12 +62,8 @@ def choose_passages(
 
 def coverage_of(search: SearchQuery, numbers: Ints) -> float:
     """Return the share of the question's words, by weight, that these chunks contain together."""
-    query, terms = search.query, search.terms
-    if not terms or not len(numbers):
-        return 0.0
-    weight = np.array([query.indexes.words.rarity(term) for term in terms])
-    has = query.terms.having(query.graph.chunks[numbers], terms)
-    return float(has.max(0, initial=0.0) @ weight / max(1e-9, float(weight.sum())))
+    has_term, weight = search.term_table(numbers)
+    return float(has_term.max(0, initial=0.0) @ weight)
 
 
 def _chosen(
@@ -82,7 +78,7 @@ def _chosen(
     texts: set[tuple[str, str]] = set()
     doubles = 0
     ids = query.graph.chunks[ranking.numbers].tolist()
-    for place, placed in enumerate(_read(query, ids, wanted)):
+    for place, placed in enumerate(_in_batches(query, ids, wanted)):
         if placed is None:
             continue
         text = (placed.chunk.topic if ranking.are_notes else "", placed.chunk.text.strip())
@@ -98,7 +94,9 @@ def _chosen(
     return chosen, doubles
 
 
-def _read(query: QueryContext, ids: Sequence[int], at_once: int) -> Iterator[PlacedChunk | None]:
+def _in_batches(
+    query: QueryContext, ids: Sequence[int], at_once: int
+) -> Iterator[PlacedChunk | None]:
     """Yield chunks in order, None for a missing one; read in batches, since few are needed."""
     for first in range(0, len(ids), at_once):
         part = ids[first : first + at_once]
@@ -141,8 +139,8 @@ def _with_current(
     return dict(sorted({**{place: chosen[place] for place in kept}, **more}.items()))
 
 
-def _passage(found: Found, ranking: Ranking, place: int, placed: PlacedChunk) -> Passage:
-    seeds, walks, number = found.seeds, found.walks, int(ranking.numbers[place])
+def _passage(retrieved: Retrieved, ranking: Ranking, place: int, placed: PlacedChunk) -> Passage:
+    seeds, walks, number = retrieved.seeds, retrieved.walks, int(ranking.numbers[place])
     chance, scores = float(ranking.belief[place]), ranking.scores
     low, high = float(scores.min()), float(scores.max())
     # The ranker's score on a scale of 0 to 1: the best candidate is 1, the last 0.
@@ -165,7 +163,7 @@ def _passage(found: Found, ranking: Ranking, place: int, placed: PlacedChunk) ->
         recorded_at=placed.recorded_at,
         score=round(score, 6),
         parts={name: round(value, 6) for name, value in parts.items()},
-        retrievers=_retrievers(found, number),
+        retrievers=_retrievers(retrieved, number),
         belief=belief.interval(belief.of_probability(chance * placed.confidence)),
         valid_to=placed.valid_to,
         confidence=placed.confidence,
@@ -174,7 +172,7 @@ def _passage(found: Found, ranking: Ranking, place: int, placed: PlacedChunk) ->
         held=ranking.held.get(number, ""),
         best=ranking.best.get(number, ""),
         units=ranking.units.get(number, ()),
-        strength=strength_of(placed, from_micros(found.search.query.valid)),
+        strength=strength_of(placed, from_micros(retrieved.search.query.valid)),
     )
 
 
@@ -225,20 +223,20 @@ def _unranked(
     )
 
 
-def _retrievers(found: Found, number: int) -> tuple[str, ...]:
+def _retrievers(retrieved: Retrieved, number: int) -> tuple[str, ...]:
     """Return the names of the retrievers that found a chunk; a walk counts as `graph`."""
-    seeds = found.seeds
+    seeds = retrieved.seeds
     retrievers = [
         retriever
         for retriever, scores in (("meaning", seeds.cosine), ("words", seeds.words))
         if scores[number] > 0 and scores[number] >= seeds.least[retriever]
     ]
-    if "meaning" in retrievers and not found.search.query.indexes.has_vector(number):
+    if "meaning" in retrievers and not retrieved.search.query.indexes.has_vector(number):
         retrievers.remove("meaning")  # its cosine was estimated from its words
     at = int(np.searchsorted(seeds.naming, number))
     if at < len(seeds.naming) and seeds.naming[at] == number:
         retrievers.append("names")
-    if not retrievers or ("names" not in retrievers and found.walks.from_names[number] > 0):
+    if not retrievers or ("names" not in retrievers and retrieved.walks.from_names[number] > 0):
         retrievers.append("graph")
     return tuple(retrievers)
 

@@ -46,5 +46,7 @@ def is_commit_asked_for(chunk: Chunk, question: Question) -> bool:
 
 def read_as(chunk: Chunk) -> str:
     """Return the text of a passage; for a commit also its verb as in questions, such as `added`."""
-    said = words(chunk.heading.rpartition(" > ")[2]) if is_commits(chunk.topic) else []
-    return f"{chunk.text} {said[3]}ed" if len(said) > 3 else chunk.text  # after the day
+    heading_words = words(chunk.heading.rpartition(" > ")[2]) if is_commits(chunk.topic) else []
+    return (
+        f"{chunk.text} {heading_words[3]}ed" if len(heading_words) > 3 else chunk.text
+    )  # after the day

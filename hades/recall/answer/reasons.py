@@ -13,7 +13,7 @@ import numpy as np
 from hades.domain.answer import Answer, Fact, Recall, Sentence
 from hades.domain.question import Intent, Sign
 from hades.domain.statement import statement
-from hades.language.english.terms import said, text_around
+from hades.language.english.terms import terms_in, text_around
 from hades.recall.answer.changes import quote_version
 from hades.recall.answer.standing import believe_ended_less
 from hades.recall.query_context import QueryContext
@@ -34,11 +34,11 @@ def replaced_facts(query: QueryContext, topic: str, facts: Sequence[Fact]) -> li
     read = query.store.edges.read(query.space, ids, query.as_of)
     after = {edge.superseded_by for edge in read.values() if edge.superseded_by is not None}
     read |= query.store.edges.read(query.space, [*after], query.as_of)
-    found = {fact.edge.id for fact in facts}
+    known = {fact.edge.id for fact in facts}
     added = [
         Fact(edge, statement(edge), 0.0, belief.interval(belief.of_probability(edge.belief.mean)))
         for edge in read.values()
-        if edge.id not in found and (edge.id in after or edge.superseded_by is not None)
+        if edge.id not in known and (edge.id in after or edge.superseded_by is not None)
     ]
     return believe_ended_less([*facts, *added])[len(facts) :]
 
@@ -49,16 +49,16 @@ def from_reasons(recall: Recall) -> Answer | None:
         return None
     topic = recall.passages[0].chunk.topic if recall.passages else ""
     own = {fact.edge.id: fact.edge for fact in recall.facts if fact.edge.source.name == topic}
-    asked, pairs = said(recall.question), set[int]()
+    asked, pairs = terms_in(recall.question), set[int]()
     for edge in own.values():
         after = own.get(edge.superseded_by or 0)
         if after and (
-            edge.relation != after.relation or asked & said(edge.relation.replace("_", " "))
+            edge.relation != after.relation or asked & terms_in(edge.relation.replace("_", " "))
         ):
             pairs |= {edge.id, after.id}
     ended = list[Sentence]()
     holds = list[Sentence]()
-    told = [said(text_around(row)) for row in recall.passages if row.chunk.topic == topic]
+    told = [terms_in(text_around(row)) for row in recall.passages if row.chunk.topic == topic]
     if not pairs or not all(any(map(name.stands_in, told)) for name in recall.asked.terms.names):
         return None
     for number, passage in enumerate(recall.passages, start=1):

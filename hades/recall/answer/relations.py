@@ -28,7 +28,7 @@ from hades.recall.answer.commits import (
     no_commits,
 )
 from hades.recall.find.finder import Scope
-from hades.recall.find.results import Found
+from hades.recall.find.results import Retrieved
 from hades.recall.paths.path_text import path_of, step_along
 from hades.recall.query_context import QueryContext
 from hades.recall.rank import belief
@@ -97,11 +97,11 @@ def relation_asked(store: Store, scope: Scope, question: Question) -> RelationAs
         relation = meant.relation
         names = meant.names
         paper = relation in _OF_PAPERS
-        for said in reversed(names) if paper else names:
+        for name in reversed(names) if paper else names:
             if relation in OF_COMMITS:
-                nodes = files_called(store, scope, said)
+                nodes = files_called(store, scope, name)
             else:
-                nodes = _meant(store, scope, said, names, paper=paper)
+                nodes = _meant(store, scope, name, names, paper=paper)
             # "The code of X" may be an ordinary question about X.
             if nodes and (relation != IMPLEMENTS or _has(store, scope, nodes, relation)):
                 relations = _RELATIONS.get(relation, (relation,))
@@ -119,22 +119,24 @@ def _has(store: Store, scope: Scope, nodes: Iterable[int], relation: str) -> boo
 
 
 def _meant(
-    store: Store, scope: Scope, said: str, names: Iterable[str], *, paper: bool
+    store: Store, scope: Scope, written: str, names: Iterable[str], *, paper: bool
 ) -> dict[int, str]:
     """Return the nodes that a name may mean, with their full names."""
     space, as_of = scope.space, scope.as_of
     if paper:
-        node = store.entities.node(space, paper_id(said) or said, as_of)
+        node = store.entities.node(space, paper_id(written) or written, as_of)
         return {} if node is None else {node: store.entities.describe(node).name}
-    found = store.derived_edges.called(space, said)
-    if symbol_tail(said) != said:  # `Route.matches`: prefer the one of exactly that name
-        found = {node: name for node, name in found.items() if name == said} or found
+    matching = store.derived_edges.called(space, written)
+    if symbol_tail(written) != written:  # `Route.matches`: prefer the one of exactly that name
+        matching = {node: name for node, name in matching.items() if name == written} or matching
     for other in names:  # `send of Client`
-        narrowed = {node: name for node, name in found.items() if other != said and other in name}
-        found = narrowed or found
+        narrowed = {
+            node: name for node, name in matching.items() if other != written and other in name
+        }
+        matching = narrowed or matching
     # The bare name of a method only counts if nothing has a full name.
-    full = {node: name for node, name in found.items() if symbol_tail(name) != name}
-    kept = sorted((full or found).values(), key=lambda name: (is_test(name), name))
+    full = {node: name for node, name in matching.items() if symbol_tail(name) != name}
+    kept = sorted((full or matching).values(), key=lambda name: (is_test(name), name))
     # A package re-exports names of its modules, so two names may mean one node.
     nodes = (store.entities.node(space, name, as_of) for name in kept[:NAMED_AT_MOST])
     known = dict.fromkeys(node for node in nodes if node is not None)
@@ -142,14 +144,14 @@ def _meant(
 
 
 def find_related(
-    run: Run, found: Found, ranking: Ranking, asked: RelationAsked
+    run: Run, retrieved: Retrieved, ranking: Ranking, asked: RelationAsked
 ) -> tuple[RelationAsked, Ranking]:
     """Return the request with the edges found, and the ranking with their passages first."""
     with run.stage("relation") as stage:
-        query = found.search.query
+        query = retrieved.search.query
         of_commits = asked.relations[0] in OF_COMMITS
         if of_commits:
-            edges = commit_edges(query, asked.relations[0], asked.nodes, found.search.time)
+            edges = commit_edges(query, asked.relations[0], asked.nodes, retrieved.search.time)
             related = replace(asked, edges=[(None, edge) for edge in edges])
         else:
             related = _find(query, asked)
@@ -157,7 +159,7 @@ def find_related(
         if not related.edges:
             none = no_commits(query, asked.nodes) if of_commits else f"there are no {asked}"
             stage.note(Reason.NOTHING_NOTED, none)
-        return related, _put_first(found, ranking, related)
+        return related, _put_first(retrieved, ranking, related)
 
 
 def _find(query: QueryContext, asked: RelationAsked) -> RelationAsked:
@@ -174,16 +176,16 @@ def _find(query: QueryContext, asked: RelationAsked) -> RelationAsked:
         for node, name in store.called(query.space, tail).items()
         if name == tail
     ]
-    found = _edges(query, relations, way, [*nodes, *bare])
-    if not found:
-        found = _edges(query, relations, way, store.symbols_of(files))
+    edges = _edges(query, relations, way, [*nodes, *bare])
+    if not edges:
+        edges = _edges(query, relations, way, store.symbols_of(files))
     if asked.tests:
-        found = [row for row in found if is_test(_place(row[1]))]
+        edges = [row for row in edges if is_test(_place(row[1]))]
     if "calls" in relations and way == "in":
-        found += _naming(query, asked, {chunk for chunk, _ in found})
+        edges += _naming(query, asked, {chunk for chunk, _ in edges})
         relations = (*relations, NAMES)
-    found.sort(key=lambda row: _order(row[1], relations))
-    return replace(asked, relations=relations, edges=found)
+    edges.sort(key=lambda row: _order(row[1], relations))
+    return replace(asked, relations=relations, edges=edges)
 
 
 def _edges(
@@ -191,7 +193,7 @@ def _edges(
 ) -> PlacedEdges:
     """Return the edges of nodes that pass the filters, told ones first."""
     store, space, as_of = query.store, query.space, query.as_of
-    found: dict[tuple[str, ...], tuple[int | None, Edge]] = {}
+    by_key: dict[tuple[str, ...], tuple[int | None, Edge]] = {}
     for relation in relations if nodes else ():
         wanted = EdgeFilter(nodes[0], tuple(nodes[1:]), direction, relation)
         edges: PlacedEdges = [*store.derived_edges.placed(space, wanted, as_of)]
@@ -201,9 +203,9 @@ def _edges(
             shown = query.graph.chunks[_numbers(query, edges)]
             edges = [row for row in edges if row[0] in shown]
         for chunk, edge in edges:
-            said = (edge.source.name, relation, edge.target.name, _place(edge))
-            found.setdefault(said, (chunk, edge))
-    return list(found.values())
+            key = (edge.source.name, relation, edge.target.name, _place(edge))
+            by_key.setdefault(key, (chunk, edge))
+    return list(by_key.values())
 
 
 def _place(edge: Edge) -> str:
@@ -232,8 +234,8 @@ def _numbers(query: QueryContext, edges: PlacedEdges) -> Ints:
     return np.array(list(dict.fromkeys(at[query.mask[at]].tolist())), np.int64)
 
 
-def _put_first(found: Found, ranking: Ranking, related: RelationAsked) -> Ranking:
-    first = _numbers(found.search.query, related.edges)
+def _put_first(retrieved: Retrieved, ranking: Ranking, related: RelationAsked) -> Ranking:
+    first = _numbers(retrieved.search.query, related.edges)
     sure = np.full(len(first), max((edge.weight for _, edge in related.edges), default=0.0))
     rest = ~np.isin(ranking.numbers, first)
     scores = ranking.scores.max(initial=0.0) + np.arange(len(first), 0, -1)
@@ -242,7 +244,7 @@ def _put_first(found: Found, ranking: Ranking, related: RelationAsked) -> Rankin
         numbers=np.concatenate([first, ranking.numbers[rest]]),
         scores=np.concatenate([scores, ranking.scores[rest]]),
         belief=np.concatenate([sure, ranking.belief[rest]]),
-        near=np.concatenate([found.seeds.cosine[first], ranking.near[rest]]),
+        near=np.concatenate([retrieved.seeds.cosine[first], ranking.near[rest]]),
         features=None,
         recency=None,
         are_notes=False,
@@ -253,12 +255,12 @@ def _naming(
     query: QueryContext, asked: RelationAsked, known: Collection[int | None]
 ) -> PlacedEdges:
     """Return an edge `names` for each chunk of code that names a symbol but has no edge to it."""
-    found: dict[int, Edge] = {}
+    by_chunk: dict[int, Edge] = {}
     for node, name in asked.nodes.items():
-        said = query.indexes.words.saying(name_key(symbol_tail(name)))
-        if len(said) > NAMING_AT_MOST or not NodeKind.ENTITY.has(node):
+        naming = query.indexes.words.saying(name_key(symbol_tail(name)))
+        if len(naming) > NAMING_AT_MOST or not NodeKind.ENTITY.has(node):
             continue
-        sources = query.store.chunks.sources([chunk for chunk in said if chunk not in known])
+        sources = query.store.chunks.sources([chunk for chunk in naming if chunk not in known])
         code = [
             chunk
             for chunk, (topic, kind, _) in sources.items()
@@ -272,18 +274,18 @@ def _naming(
                 where = Provenance(placed.chunk.id, *at)
                 times = placed.valid_from, placed.valid_to, placed.recorded_at
                 edge = Edge(0, source, NAMES, target, NAMING_WEIGHT, *times, provenance=where)
-                found.setdefault(chunk, edge)
-    shown = query.graph.chunks[_numbers(query, list(found.items()))].tolist()
-    return [(chunk, found[chunk]) for chunk in shown]
+                by_chunk.setdefault(chunk, edge)
+    shown = query.graph.chunks[_numbers(query, list(by_chunk.items()))].tolist()
+    return [(chunk, by_chunk[chunk]) for chunk in shown]
 
 
 def _named_at(text: str, symbol: str) -> tuple[int, int] | None:
     """Return the first span in which code names a symbol without defining or importing it."""
     for form in spellings(symbol):
-        for found in form.finditer(text):
-            line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()].lstrip()
+        for match in form.finditer(text):
+            line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()].lstrip()
             if not line.startswith(_INTRODUCES):
-                return found.span()
+                return match.span()
     return None
 
 
@@ -309,12 +311,12 @@ def related_facts(related: RelationAsked, query: QueryContext, limit: int) -> li
     facts = []
     for chunk, edge in edges:
         held = belief.interval(belief.of_probability(edge.weight))
-        text = _said(edge, placed.get(chunk) if chunk is not None else None)
+        text = _edge_text(edge, placed.get(chunk) if chunk is not None else None)
         facts.append(Fact(edge, text, round(edge.weight, 6), held))
     return facts
 
 
-def _said(edge: Edge, placed: PlacedChunk | None) -> str:
+def _edge_text(edge: Edge, placed: PlacedChunk | None) -> str:
     """Return the text of an edge: `a.f calls b.g (a.py:12)`; for prose, the sentence it quotes."""
     if edge.relation == CHANGED_BY:
         return edge.evidence
@@ -327,7 +329,7 @@ def _said(edge: Edge, placed: PlacedChunk | None) -> str:
     if edge.relation == "contains":
         return f"{edge.target} is defined in {where}"
     if edge.relation == "documents":
-        saying = next((said for said in sentences(text) if edge.evidence in said), text)
+        saying = next((part for part in sentences(text) if edge.evidence in part), text)
         if saying.startswith("#"):  # quote the text below a heading, too
             saying = text[text.index(saying) :]
         return f"{' '.join(saying.split())[:QUOTED_CHARACTERS]} ({where})"

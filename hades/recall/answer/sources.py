@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hades.domain.answer import Answer, Recall, Sentence
 from hades.domain.question import Intent
-from hades.language.english.terms import said
+from hades.language.english.terms import terms_in
 from hades.language.sentences import plain_sentence, sentences
 from hades.recall.answer.brief_answer import from_brief
 from hades.recall.answer.changes import from_versions
@@ -53,8 +53,8 @@ def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
 def _from_relation(recall: Recall) -> Answer:
     """Answer a question for a relation with all its edges."""
     edges = enumerate(recall.facts, start=1)
-    found = (Sentence(fact.text, fact.score, number, "fact") for number, fact in edges)
-    return Answer(recall.question, tuple(found), recall)
+    quoted = (Sentence(fact.text, fact.score, number, "fact") for number, fact in edges)
+    return Answer(recall.question, tuple(quoted), recall)
 
 
 def _from_paths(recall: Recall) -> Answer:
@@ -81,7 +81,7 @@ def _from_themes(recall: Recall) -> Answer:
             if passage.id in theme.cites:
                 plain = map(plain_sentence, sentences(passage.chunk.text))
                 lines += [f"{text} [{passage.id}]" for text in plain if text.endswith(".")]
-        best = sorted(dict.fromkeys(lines), key=lambda line: -len(topical & said(line)))[:each]
+        best = sorted(dict.fromkeys(lines), key=lambda line: -len(topical & terms_in(line)))[:each]
         text = ": ".join((theme.cluster.label, *([" ".join(best)] if best else [])))
         told.append(Sentence(text, theme.score, number, "theme"))
     return Answer(recall.question, tuple(told), recall)

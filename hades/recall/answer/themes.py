@@ -18,7 +18,7 @@ from hades.domain.hierarchy import LOW, Theme, cluster_name
 from hades.graph.arrays import Flags, Floats, Ints
 from hades.index.hierarchy import NONE, ClusterArrays
 from hades.models.encoder import Encoder
-from hades.recall.find.results import Found
+from hades.recall.find.results import Retrieved
 from hades.recall.find.scores import best, scaled
 from hades.recall.find.seeds import Encoding, start_encoding
 from hades.recall.query_context import QueryContext
@@ -34,17 +34,17 @@ CITES = 3
 """The passages of a theme that are cited."""
 
 
-def find_themes(run: Run, found: Found, encoder: Encoder) -> tuple[Theme, ...]:
+def find_themes(run: Run, retrieved: Retrieved, encoder: Encoder) -> tuple[Theme, ...]:
     """Return the themes that a question for an overview asks for, best first.
 
     A question about a time gets none: summaries answer it. Without a hierarchy there are none, and
     a diagnostic says so.
     """
-    subject = found.search.question.subject
-    if subject is None or found.search.question.time or found.search.time.kind is not None:
+    subject = retrieved.search.question.subject
+    if subject is None or retrieved.search.question.time or retrieved.search.time.kind is not None:
         return ()
     with run.stage("themes", run.plan.graph.timeout_ms) as stage:
-        query = found.search.query
+        query = retrieved.search.query
         arrays = query.clusters()
         if arrays is None:
             hint = "the passages are not organised into themes: `hades organise` does that"
@@ -57,7 +57,7 @@ def find_themes(run: Run, found: Found, encoder: Encoder) -> tuple[Theme, ...]:
             shares = _shares(arrays, arrays.cluster_of[voters], prior[voters] ** 2)
         else:
             voters = np.zeros(0, np.int64)
-            shares = _sizes(arrays, found.seeds.mask)
+            shares = _sizes(arrays, retrieved.seeds.mask)
         order = np.lexsort((arrays.numbers, -shares))[:THEMES_AT_MOST]
         least = max(VOTES_AT_LEAST, 1 / max(1, len(arrays.at_level(LOW)))) if subject else 1e-9
         chosen = [int(at) for at in order if shares[at] >= least]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hades.domain.answer import DOUBTED, Answer, EventTime, Fact, Passage, Recall, Sentence
+from hades.domain.fitting import best_fitting
 from hades.domain.graph import Reason
 from hades.domain.question import (
     NAME_WEIGHT,
@@ -27,12 +28,12 @@ from hades.domain.statement import day
 from hades.language.english.event_times import tells_habit
 from hades.language.english.periods import UNITS
 from hades.language.english.stems import stem
-from hades.language.english.terms import has_kind, said, text_around, unsaid_names
+from hades.language.english.terms import has_kind, terms_in, text_around, unsaid_names
 from hades.language.english.version_words import SAYS_CHANGE
 from hades.language.languages import ENGLISH, language_of
 from hades.language.sentences import has_layout, on_one_line, quotes, sentences
 from hades.language.words import words, written_words
-from hades.recall.answer.named import names_asked, terms_said
+from hades.recall.answer.named import names_asked, terms_and_parts
 
 WORDS, LIST_WORDS = 60, 150
 WHOLE_WORDS, ITEM_WORDS = 35, 20
@@ -94,7 +95,7 @@ def from_notes(recall: Recall) -> Answer:
         units = _in_state(units, terms)
     units.sort(key=lambda unit: (-unit.belief, unit.kind != "fact"))
     units = _with_chains(_to_come_first(recall, _without_chance(recall, units, terms)))
-    unsaid, beside = _unsaid(recall, units), _is_beside(recall, units)
+    unsaid, beside = _unterms_in(recall, units), _is_beside(recall, units)
     best = max((unit.belief for unit in units), default=0.0)
     least = best * (LIST_SHARE_OF_BEST if many else SHARE_OF_BEST)
     if happened and Sign.EVERYTHING in recall.asked.signs:
@@ -123,7 +124,7 @@ def _in_state(units: list[_Unit], terms: QuestionTerms) -> list[_Unit]:
     They are the current units that have all terms of the question, or else all current units.
     """
     present = [unit for unit in units if not unit.ended]
-    having = [unit for unit in present if terms.weights.keys() <= terms_said(unit.text)]
+    having = [unit for unit in present if terms.weights.keys() <= terms_and_parts(unit.text)]
     return having or present or units
 
 
@@ -136,7 +137,7 @@ def tells_change(text: str, subject: frozenset[str]) -> bool:
     """Return whether a sentence of a text tells a change of a subject, given by its terms."""
     if not subject or not SAYS_CHANGE.search(text):
         return False
-    return any(subject <= said(part) and SAYS_CHANGE.search(part) for part in sentences(text))
+    return any(subject <= terms_in(part) and SAYS_CHANGE.search(part) for part in sentences(text))
 
 
 def _newest_first(units: Sequence[_Unit], terms: QuestionTerms) -> list[_Unit]:
@@ -144,7 +145,7 @@ def _newest_first(units: Sequence[_Unit], terms: QuestionTerms) -> list[_Unit]:
     if not units or units[0].kind != "passage":
         return list(units)
     best, *others = units
-    named = said(best.topic) & terms.weights.keys()
+    named = terms_in(best.topic) & terms.weights.keys()
     subject = frozenset(t for t in named if terms.weights[t] >= NAME_WEIGHT) or frozenset(named)
     later = [
         unit
@@ -225,7 +226,7 @@ def _with_chains(units: Sequence[_Unit]) -> list[_Unit]:
     return [*others[:at], sure, *others[at:]]
 
 
-def _unsaid(recall: Recall, units: Sequence[_Unit]) -> tuple[str, ...]:
+def _unterms_in(recall: Recall, units: Sequence[_Unit]) -> tuple[str, ...]:
     """Return what the question names and the memory lacks.
 
     If a likely fact comes first, the question may use another word for its relation, so names of
@@ -247,7 +248,8 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> tuple[str, ...]:
         return ()  # other languages inflect and compound their words
     terms = recall.asked.terms
     texts = (*map(text_around, recall.passages), *(fact.text for fact in recall.facts))
-    if len(terms.weights) > FEW_WORDS or any(set(terms.weights) & terms_said(t) for t in texts):
+    own = terms.weights.keys()
+    if len(own) > FEW_WORDS or any(own & terms_and_parts(text) for text in texts):
         return ()
     pairs = zip(words(asked), written_words(asked), strict=True)
     return tuple(written for word, written in pairs if stem(word) in terms.weights)
@@ -270,7 +272,7 @@ def _is_beside(recall: Recall, units: Sequence[_Unit]) -> bool:
     first = units[: len(numbers)]
     headings = {n: one.chunk.heading for n, one in enumerate(recall.passages, start=1)}
     around = (headings.get(unit.number, "") if unit.kind == "passage" else "" for unit in first)
-    told = terms_said(" ".join((*(unit.text for unit in first), *around)))
+    told = terms_and_parts(" ".join((*(unit.text for unit in first), *around)))
     return bool(unsaid_names(numbers, [told]))
 
 
@@ -285,7 +287,9 @@ def _without_chance(recall: Recall, units: list[_Unit], terms: QuestionTerms) ->
     if recall.answered is None or not asked:
         return units
     own = [unit for unit in units if _note_language(recall, unit) in (asked, "")]
-    having = [unit for unit in units if not terms.weights.keys().isdisjoint(terms_said(unit.text))]
+    having = [
+        unit for unit in units if not terms.weights.keys().isdisjoint(terms_and_parts(unit.text))
+    ]
     if units[:1] == own[:1] or any(unit in having for unit in own):
         return [unit for unit in units if unit in own or unit in having]
     return units
@@ -344,8 +348,8 @@ def _is_of_another_time(recall: Recall, passage: Passage) -> bool:
     if nothing and recall.wants is Wants.HAPPENINGS:
         return True
     words_of_time = recall.time.said if recall.time and nothing else ""
-    when = said(words_of_time) - UNITS if words_of_time else None
-    return when is not None and not (when and when <= said(passage.chunk.text))
+    when = terms_in(words_of_time) - UNITS if words_of_time else None
+    return when is not None and not (when and when <= terms_in(passage.chunk.text))
 
 
 def _fact(fact: Fact, number: int) -> _Unit:
@@ -422,17 +426,11 @@ def _best(parts: Sequence[str], asked: Question, most: int, first: str) -> str:
         sum(weight for term, weight in terms.weights.items() if term in own)
         + has_kind(asked.wants, part, terms.said)
         + (sum(terms.weights.values()) + 1) * (part == first)
-        for part, own in ((part, said(part)) for part in parts)
+        for part, own in ((part, terms_in(part)) for part in parts)
     ]
     around = [0.0, *worth, 0.0]
-    kept: set[int] = set()
-    words = 0
     # A sentence beside a good one gains half of its worth.
     total = [one + max(around[at], around[at + 2]) / 2 for at, one in enumerate(worth)]
-    for at in sorted(range(len(parts)), key=lambda at: -total[at]):
-        length = len(parts[at].split())
-        if not kept or words + length <= most:
-            kept.add(at)
-            words += length
+    kept = best_fitting(total, [len(part.split()) for part in parts], most)
     joint = "\n" if any(has_layout(parts[at]) for at in kept) else " "
-    return joint.join(on_one_line(parts[at]) for at in sorted(kept))
+    return joint.join(on_one_line(parts[at]) for at in kept)

@@ -14,7 +14,7 @@ from itertools import zip_longest
 import numpy as np
 
 from hades.graph.arrays import Floats, Ints
-from hades.recall.find.results import Candidates, Found, NoteVersions, SearchQuery, Seeds, Walks
+from hades.recall.find.results import Candidates, NoteVersions, Retrieved, SearchQuery, Seeds, Walks
 from hades.recall.find.scores import best
 from hades.recall.query_context import QueryContext
 from hades.recall.run import Stage
@@ -29,15 +29,15 @@ ABOUT_AS_NEAR = 0.8
 it is a candidate, too. Chosen by hand."""
 
 
-def choose_candidates(stage: Stage, found: Found) -> Candidates:
+def choose_candidates(stage: Stage, retrieved: Retrieved) -> Candidates:
     """Choose the candidates among everything that was found, as many as the plan allows."""
-    run, search, seeds = stage.run, found.search, found.seeds
+    run, search, seeds = stage.run, retrieved.search, retrieved.seeds
     query = search.query
-    allowed = run.look_at(strongest(seeds, found.walks).tolist(), stage)
+    allowed = run.look_at(strongest(seeds, retrieved.walks).tolist(), stage)
     strong = np.array(allowed, np.int64)
     second_hop = _second_hop(search, strong)
     notes = best(seeds.prior, seeds.mask & query.notes, NOTES_SENT).tolist()
-    chosen = list(dict.fromkeys([*found.beam.numbers, *_sent(found, second_hop), *notes]))
+    chosen = list(dict.fromkeys([*retrieved.beam.numbers, *_sent(retrieved, second_hop), *notes]))
     versions = _versions_of(query, np.array(chosen, np.int64))
     current: dict[int, int] = {}
     if search.time.wants_current:
@@ -69,23 +69,24 @@ def _second_hop(search: SearchQuery, strong: Ints) -> Floats:
     return query.cosine(hop.astype(np.float32), exact=False)
 
 
-def _sent(found: Found, second_hop: Floats) -> list[int]:
+def _sent(retrieved: Retrieved, second_hop: Floats) -> list[int]:
     """Return the best chunks of all signals, one of each in turn, so that a cut keeps them all."""
-    seeds, walks = found.seeds, found.walks
+    seeds, walks = retrieved.seeds, retrieved.walks
     mask, least = seeds.mask, seeds.least
     chosen = [
         best(walks.joined, mask, BY_WALK),
         seeds.top[:BY_PRIOR],
         best(second_hop, mask, BY_SECOND_HOP),
-        best(found.following, mask, BY_SECOND_HOP),
+        best(retrieved.following, mask, BY_SECOND_HOP),
         best(walks.far, mask, BY_FAR),
         best(seeds.cosine, mask, BY_RETRIEVER, least["meaning"]),
         best(seeds.words, mask, BY_RETRIEVER, least["words"]),
     ]
     if seeds.turned is not None:
         chosen.append(best(seeds.prior + seeds.turned, mask, BY_RETRIEVER))
-    turns = zip_longest(*(numbers.tolist() for numbers in chosen))
-    return list(dict.fromkeys(number for turn in turns for number in turn if number is not None))
+    rounds = zip_longest(*(numbers.tolist() for numbers in chosen))
+    sent = (number for of_round in rounds for number in of_round if number is not None)
+    return list(dict.fromkeys(sent))
 
 
 def _versions_of(query: QueryContext, candidates: Ints) -> NoteVersions:

@@ -54,17 +54,17 @@ def gather(
             pass  # then words and names must find it
         else:
             near = index.nearest(vector.tolist(), NEAREST, space, valid, known, topics)
-    said = words.best(question, valid, known, SAID, topics, earlier=True) if question else []
+    by_words = words.best(question, valid, known, SAID, topics, earlier=True) if question else []
     own = [row_of(node) for node in nodes if NodeKind.CHUNK.has(node)]
     for topic in (row_of(node) for node in nodes if NodeKind.TOPIC.has(node)):
         own += store.chunks.ever_of(topic)[-STARTS:]
     named = [row_of(node) for node in nodes if NodeKind.ENTITY.has(node)]
     named += [entity for _, entity in store.mentions.named(space, keys, known)] if keys else []
-    mixed = zip_longest(near, (chunk for chunk, _ in said))
-    found = [*own, *(chunk for pair in mixed for chunk in pair if chunk is not None)]
-    starts = list(dict.fromkeys(found))[:STARTS]
+    mixed = zip_longest(near, (chunk for chunk, _ in by_words))
+    chunks = [*own, *(chunk for pair in mixed for chunk in pair if chunk is not None)]
+    starts = list(dict.fromkeys(chunks))[:STARTS]
     first = hop(store.database, starts, named, FIRST_HOP, NAMED_WORTH)
     second = hop(store.database, first[:STARTS_AGAIN], [], SECOND_HOP, NAMED_WORTH)
     next_to = beside(store.database, [*starts, *first[:STARTS]], nodes, BESIDE)
     ends = [*nodes, *(NodeKind.ENTITY.node(entity) for entity in named)]
-    return store.excerpt([*found, *first, *second, *next_to], ends)
+    return store.excerpt([*chunks, *first, *second, *next_to], ends)

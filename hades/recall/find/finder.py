@@ -223,29 +223,29 @@ class Finder:
                 mask = mask & indexes.begun(
                     *(mask, as_of, scope.since, scope.until), by_event=scope.by_event
                 )
-            found: dict[str, dict[int, float]] = {}
+            by_retriever: dict[str, dict[int, float]] = {}
             wanted = min(limit, len(indexes.chunks)) * OVERFETCH
             if "meaning" in retrievers:
                 vector = self.encoder.encode([question])[0]
-                found["meaning"] = dict(indexes.nearest(vector, mask, wanted))
+                by_retriever["meaning"] = dict(indexes.nearest(vector, mask, wanted))
             if "words" in retrievers:
                 best = indexes.words.best(question, *indexes.moment(as_of), wanted, topics)
                 there = indexes.among(mask, [chunk for chunk, _ in best])
-                found["words"] = {
+                by_retriever["words"] = {
                     chunk: score
                     for (chunk, score), is_there in zip(best, there, strict=True)
                     if is_there
                 }
             if "names" in retrievers:
                 known = indexes.moment(as_of)[1]
-                found["names"] = self._by_name(space, question, indexes, mask, known)
+                by_retriever["names"] = self._by_name(space, question, indexes, mask, known)
             there = indexes.among(mask, list(gains))
             gained = {
                 chunk: gain
                 for (chunk, gain), is_there in zip(gains.items(), there, strict=True)
                 if is_there
             }
-            return self._hits(found, gained, as_of, limit)
+            return self._hits(by_retriever, gained, as_of, limit)
 
     def topics(self, scope: Scope) -> list[int] | None:
         """Return the ids of the topics that pass the filters, sorted; None without a filter."""
@@ -276,12 +276,12 @@ class Finder:
 
     def _hits(
         self,
-        found: dict[str, dict[int, float]],
+        by_retriever: dict[str, dict[int, float]],
         gained: dict[int, float],
         as_of: AsOf,
         limit: int,
     ) -> list[Hit]:
-        scaled = [_to_one_scale(scores) for scores in found.values() if scores]
+        scaled = [_to_one_scale(scores) for scores in by_retriever.values() if scores]
         total: dict[int, float] = {}
         for scores in scaled:
             for chunk, score in scores.items():
@@ -290,21 +290,21 @@ class Finder:
         for chunk, gain in gained.items():
             total[chunk] = total.get(chunk, 0.0) + deviation * gain
         best = sorted(total, key=lambda chunk: (-total[chunk], chunk))[:limit]
-        return self.hits({chunk: round(total[chunk], 6) for chunk in best}, as_of, found)
+        return self.hits({chunk: round(total[chunk], 6) for chunk in best}, as_of, by_retriever)
 
     def hits(
         self,
         scores: dict[int, float],
         as_of: AsOf,
-        found: Mapping[str, Mapping[int, float]] = MappingProxyType({}),
+        by_retriever: Mapping[str, Mapping[int, float]] = MappingProxyType({}),
     ) -> list[Hit]:
-        """Return the chunks of `scores` as hits; `found` maps each retriever to its own scores."""
+        """Return the chunks of `scores` as hits; `by_retriever` has those of each retriever."""
         chunks = self._store.chunks.find(list(scores), as_of)
         return [
             Hit(
                 chunk=chunks[row].chunk,
                 score=score,
-                retrievers={name: own[row] for name, own in found.items() if row in own},
+                retrievers={name: own[row] for name, own in by_retriever.items() if row in own},
                 line=chunks[row].line,
             )
             for row, score in scores.items()

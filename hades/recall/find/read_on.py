@@ -56,6 +56,6 @@ def read_on(stage: Stage, search: SearchQuery, seeds: Seeds, encoder: Encoder) -
 
 def _worth_reading(search: SearchQuery, best: list[int]) -> list[int]:
     """Return the passages after which something may come next."""
-    has_term, weight = search.terms_said(np.array(best, np.int64))
+    has_term, weight = search.term_table(np.array(best, np.int64))
     covered, both = has_term[:1].max(0, initial=0) @ weight, has_term.max(0, initial=0) @ weight
     return best if both - covered >= ADDED_AT_LEAST else best[:1]

@@ -1,6 +1,6 @@
 """Results of finding: one frozen value per stage, passed from each stage to the next.
 
-    SearchQuery → Seeds → Walks, what reading on found, BeamResult → Found → Candidates
+    SearchQuery → Seeds → Walks, what reading on found, BeamResult → Retrieved → Candidates
 
 Arrays called "by chunk number" have one entry for every chunk of the memory.
 """
@@ -38,7 +38,7 @@ class SearchQuery:
         """The text to search for: the question, joined with an earlier one if it refers to that."""
         return self.question.text
 
-    def terms_said(self, numbers: Ints) -> tuple[Floats32, Floats]:
+    def term_table(self, numbers: Ints) -> tuple[Floats32, Floats]:
         """Return which terms each chunk contains, and the weights of the terms, which sum to 1."""
         rarity = np.array([self.query.indexes.words.rarity(term) for term in self.terms])
         has_term = self.query.terms.having(self.query.graph.chunks[numbers], self.terms)
@@ -92,7 +92,7 @@ class BeamResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Retrieved:
     """Everything that was found for a question, before it is ranked."""
 
     search: SearchQuery

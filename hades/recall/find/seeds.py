@@ -6,7 +6,7 @@ the question.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -48,6 +48,17 @@ def start_encoding(run: Run, encoder: Encoder, question: str) -> Encoding | None
             return None, str(error)
 
     return run.in_background(encode, local=is_local(encoder))
+
+
+def encoded(stage: Stage, encoder: Encoder, texts: Sequence[str], without: str) -> Floats32 | None:
+    """Return the vectors of texts; None if the encoder is late, fails or is not wanted."""
+    if "meaning" not in stage.run.plan.retriever.retrievers:
+        return None
+    try:
+        return stage.waited(lambda: encoder.encode(texts), without, local=is_local(encoder))
+    except HadesError as error:
+        stage.note(Reason.ENCODER_FAILED, str(error))
+        return None
 
 
 def find_seeds(
@@ -124,8 +135,8 @@ def _naming(graph: GraphView, named: Ints) -> Ints:
 
 def _found_by_retrievers(seeds: Seeds) -> int:
     """Count the passages that at least one retriever found."""
-    found = np.zeros(len(seeds.mask), np.bool_)
+    is_found = np.zeros(len(seeds.mask), np.bool_)
     for scores, least in ((seeds.cosine, "meaning"), (seeds.words, "words")):
-        found |= (scores > 0) & (scores >= seeds.least[least])
-    found[seeds.naming] = True
-    return int((found & seeds.mask).sum())
+        is_found |= (scores > 0) & (scores >= seeds.least[least])
+    is_found[seeds.naming] = True
+    return int((is_found & seeds.mask).sum())

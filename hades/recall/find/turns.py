@@ -16,12 +16,11 @@ import numpy as np
 from hades.domain.graph import Reason
 from hades.domain.plain import counted
 from hades.domain.rules import clean_content
-from hades.errors import HadesError
-from hades.graph.arrays import Floats, Floats32
-from hades.models.encoder import Encoder, is_local
-from hades.recall.find.seeds import prior_of
+from hades.graph.arrays import Floats
+from hades.models.encoder import Encoder
+from hades.recall.find.seeds import encoded, prior_of
 from hades.recall.query_context import QueryContext
-from hades.recall.run import Run, Stage
+from hades.recall.run import Run
 
 TURNS_AT_MOST = 6
 """Earlier turns are ignored."""
@@ -57,31 +56,14 @@ def gains_of_turns(
     near = np.zeros(int(topic.max()) + 1)
     with run.stage("turns", run.plan.retriever.timeout_ms) as stage:
         stage.note(Reason.FOLLOW_UP, f"read with {counted(len(turns), 'turn')} before it")
-        for turn, vector in zip(turns, _vectors(stage, encoder, turns), strict=True):
-            said = query.words(turn)
-            cosine = np.zeros(len(said)) if vector is None else query.cosine(vector, said)
+        late = "turns are searched by their words"
+        vectors = encoded(stage, encoder, turns, late)
+        for at, turn in enumerate(turns):
+            bm25 = query.words(turn)
+            cosine = np.zeros(len(bm25)) if vectors is None else query.cosine(vectors[at], bm25)
             best = np.full(len(near), -np.inf)
-            np.maximum.at(best, topic[query.mask], prior_of(query, cosine, said)[1][query.mask])
+            np.maximum.at(best, topic[query.mask], prior_of(query, cosine, bm25)[1][query.mask])
             share = np.exp((best - best.max()) / SPREAD)
             near = EARLIER * near + share / share.sum()
     gains: Floats = GAIN * near[topic] / near.max()
     return gains
-
-
-def _vectors(
-    stage: Stage, encoder: Encoder, turns: Sequence[str]
-) -> Floats32 | Sequence[Floats32 | None]:
-    """Return the vectors of the turns; None for each if they are late, failed or not wanted."""
-    without = [None] * len(turns)
-    if "meaning" not in stage.run.plan.retriever.retrievers:
-        return without
-    try:
-        waiting = stage.run.in_background(
-            lambda: encoder.encode(list(turns)), local=is_local(encoder)
-        )
-        return waiting(stage.seconds_left)
-    except TimeoutError:
-        stage.stop(Reason.TIMEOUT, "turns are searched by their words")
-    except HadesError as error:
-        stage.note(Reason.ENCODER_FAILED, str(error))
-    return without

@@ -136,9 +136,9 @@ def _walk(
 
     Also return how many more were seen at the last hop.
     """
-    found = [query.store.entities.describe(node) for node in dict.fromkeys(starts)]
-    ways: dict[Node, Way] = dict.fromkeys(found[:limit], ())
-    left_out, frontier = len(found) - len(ways), list(ways)
+    nodes = [query.store.entities.describe(node) for node in dict.fromkeys(starts)]
+    ways: dict[Node, Way] = dict.fromkeys(nodes[:limit], ())
+    left_out, frontier = len(nodes) - len(ways), list(ways)
     while frontier and hops and not left_out:
         news: dict[Node, Way] = {}
         for node in frontier:

@@ -172,10 +172,10 @@ def best_paths(
     for source, subjects in sources.items():
         near = scores.get(source, 0.0) / most
         for start in (source, *subjects):
-            found = outward(rows, start, keep=ENDS_OF_A_SOURCE, longest=longest)
+            outgoing = outward(rows, start, keep=ENDS_OF_A_SOURCE, longest=longest)
             ways += [
                 (near * math.exp(way.score), source, way.nodes)
-                for way in found
+                for way in outgoing
                 if source not in way.nodes[1:] and (start != source or len(way.nodes) > 2)
             ]
     ways += [

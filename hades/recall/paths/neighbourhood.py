@@ -53,7 +53,7 @@ def paths(
     if not all(ends) or ends[0] == ends[1]:
         return [], 0
     longest = min(ARCS_AT_MOST, hops * ARCS_A_HOP)
-    found = between(
+    searched = between(
         PathArcs(graph, scoring.hub_demotion),
         ends[0],
         ends[1],
@@ -67,7 +67,7 @@ def paths(
     writer, scoring = PathWriter(query), scoring.learned(query.weights)
     # A direct edge is written only once.
     pool: list[tuple[Path, Sequence[int]]] = [(path, ()) for path in direct(query, source, target)]
-    pool += [(writer.path(way.nodes, 0.0), way.nodes[1:-1]) for way in found.paths]
+    pool += [(writer.path(way.nodes, 0.0), way.nodes[1:-1]) for way in searched.paths]
     passed = {node for path, _ in pool for node in path.nodes}
     by_symbol = by_symbols(query, source, target)
     pool += [
@@ -81,7 +81,7 @@ def paths(
         if scoring.score(path.edge_types, path.edge_weights) >= scoring.pruning_threshold:
             score = round(scoring.score(path.edge_types, path.edge_weights, degrees), 6)
             scored.setdefault(str(path), replace(path, reliability=score, score=score))
-    left_out = sum(trim.count for trim in found.trims if trim.reason is Reason.CAP_EXCEEDED)
+    left_out = sum(trim.count for trim in searched.trims if trim.reason is Reason.CAP_EXCEEDED)
     return sorted(scored.values(), key=path_order)[:limit], left_out
 
 
@@ -122,7 +122,7 @@ def subgraph(query: QueryContext, nodes: list[int], *, limit: int, hops: int) ->
         for arc in strongest.tolist()
         for edge in writer.edges(int(sources[inside][arc]), int(targets[inside][arc]))
     ]
-    found = [
+    shown = [
         SubgraphNode(node.kind, node.name, hop, degree)
         for node, hop, degree in zip(
             map(writer.node, reached.nodes.tolist()),
@@ -137,9 +137,9 @@ def subgraph(query: QueryContext, nodes: list[int], *, limit: int, hops: int) ->
         if graph.number(node) not in drawn_nodes:
             alone = query.store.entities.describe(node)
             own = [number for number in numbers if number in drawn_nodes]
-            found.insert(0, SubgraphNode(alone.kind, alone.name, 0, len(numbers)))
+            shown.insert(0, SubgraphNode(alone.kind, alone.name, 0, len(numbers)))
             drawn += [SubgraphEdge(alone, "says", writer.node(number), 1.0) for number in own]
-    return Subgraph(tuple(found), tuple(drawn), reached.left_out)
+    return Subgraph(tuple(shown), tuple(drawn), reached.left_out)
 
 
 def _most_linked(graph: GraphView, limit: int) -> list[int]:

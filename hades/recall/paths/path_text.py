@@ -75,8 +75,8 @@ class PathWriter:
         """Read in few statements what some paths of node numbers need."""
         numbers = {number for path in paths for number in path}
         chunks = {int(self._graph.chunks[n]): n for n in numbers if self._is_chunk(n)}
-        found = self._query.store.chunks.find(list(chunks), self._query.as_of)
-        self._chunks |= {chunks[id_]: placed.chunk for id_, placed in found.items()}
+        placed_chunks = self._query.store.chunks.find(list(chunks), self._query.as_of)
+        self._chunks |= {chunks[id_]: placed.chunk for id_, placed in placed_chunks.items()}
         others = {self._graph.node(n): n for n in numbers if not self._is_chunk(n)}
         described = self._query.store.entities.described(others)
         self._names |= {others[id_]: node for id_, node in described.items()}
@@ -128,8 +128,8 @@ class PathWriter:
         if at + 2 < len(numbers) and self._is_chunk(two) and self._is_entity(numbers[at + 2]):
             three, title = numbers[at + 2], self._title(two)
             if one == title or (three == title and self._is_entity(one)):
-                said = three if one == title else one
-                return self._mention(two, three, said, forward=one == title), MENTIONED, 2
+                named = three if one == title else one
+                return self._mention(two, three, named, forward=one == title), MENTIONED, 2
         if self._is_chunk(one) and self._is_entity(two):
             if self._title(one) == two:
                 return Step("title of", self.node(two), 1.0, False), CERTAIN, 1
@@ -146,16 +146,16 @@ class PathWriter:
             self._stated_steps[one, two] = self._stated(one, two)
         return *self._stated_steps[one, two], 1
 
-    def _mention(self, chunk: int, target: int, said: int, *, forward: bool) -> Step:
+    def _mention(self, chunk: int, target: int, named: int, *, forward: bool) -> Step:
         """Return the step of a text that names something; prose `documents` code that it names."""
         relation, weight = "mentions", MENTION_WEIGHT
-        entity = row_of(self._graph.node(said))
+        entity = row_of(self._graph.node(named))
         if self._query.store.derived_edges.is_documented(int(self._graph.chunks[chunk]), entity):
             first = initial_weight(DOCUMENTS)
             aged = self._weights.aged(DOCUMENTS, first.value, first.components, 0.0)
             relation, weight = DOCUMENTS, aged.value
         stating = self._chunk(chunk)
-        words = snippet(stating.text, str(self.node(said)))
+        words = snippet(stating.text, str(self.node(named)))
         return Step(relation, self.node(target), weight, forward, words, stating.id)
 
     def _stated(self, one: int, two: int) -> tuple[Step, Belief]:
@@ -247,8 +247,8 @@ class PathWriter:
     def _chunk(self, number: int) -> Chunk:
         if number not in self._chunks:
             chunk = int(self._graph.chunks[number])
-            found = self._query.store.chunks.find([chunk], self._query.as_of)
-            self._chunks[number] = found[chunk].chunk
+            placed = self._query.store.chunks.find([chunk], self._query.as_of)
+            self._chunks[number] = placed[chunk].chunk
         return self._chunks[number]
 
 
@@ -282,11 +282,11 @@ def snippet(text: str, name: str) -> str:
     """Return a few words of a text around a name, or its start if the name is not in it."""
     body = _HEADINGS.sub("", text)
     text = body if name.casefold() in body.casefold() else _HEADING_MARKS.sub("", text)
-    found = re.search(re.escape(name), text, re.IGNORECASE)
-    if found is None:
+    match = re.search(re.escape(name), text, re.IGNORECASE)
+    if match is None:
         first = name.split()[0] if name.split() else name
-        found = re.search(rf"\b{re.escape(first)}", text, re.IGNORECASE)
-    middle = 0 if found is None else (found.start() + found.end()) // 2
+        match = re.search(rf"\b{re.escape(first)}", text, re.IGNORECASE)
+    middle = 0 if match is None else (match.start() + match.end()) // 2
     start = max(0, min(middle - SNIPPET_CHARACTERS // 2, len(text) - SNIPPET_CHARACTERS))
     part = " ".join(text[start : start + SNIPPET_CHARACTERS].split())
     if start:

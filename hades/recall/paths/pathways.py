@@ -20,7 +20,7 @@ from hades.graph.arrays import Ints
 from hades.graph.beam import BEST_SCORE
 from hades.graph.flow import FlowPath, best_paths
 from hades.index.graph_view import is_at
-from hades.recall.find.results import Found
+from hades.recall.find.results import Retrieved
 from hades.recall.paths import neighbourhood
 from hades.recall.paths.path_text import PathArcs, PathWriter
 from hades.recall.plan import ARCS_A_HOP
@@ -39,7 +39,7 @@ FOUND_NODES = 200
 
 def find_paths(
     run: Run,
-    found: Found,
+    retrieved: Retrieved,
     ranking: Ranking,
     passages: Sequence[int],
     ends: tuple[int, int] | None = None,
@@ -49,29 +49,29 @@ def find_paths(
     Paths are sought in the graph of the ranked candidates; `passages` are chunk numbers. With
     `ends`, two nodes that the question wants connected, return the paths between these instead.
     """
-    plan, graph = run.plan.graph, found.search.query.graph
+    plan, graph = run.plan.graph, retrieved.search.query.graph
     with run.stage("paths", plan.timeout_ms) as stage:
-        if not run.plan.paths or not plan.hops or not (plan.flow or found.beam.paths):
+        if not run.plan.paths or not plan.hops or not (plan.flow or retrieved.beam.paths):
             stage.note(Reason.SWITCHED_OFF)
             return []
         if not graph.adjacency.has_arcs:
             stage.note(Reason.EMPTY_GRAPH)
             return []
         if ends is not None:
-            return _connecting(stage, found, ends)
-        if not passages and not len(found.seeds.named):
+            return _connecting(stage, retrieved, ends)
+        if not passages and not len(retrieved.seeds.named):
             stage.note(Reason.NOTHING_FOUND)
             return []
-        paths = Pathways(stage, found, ranking).to(passages) if plan.flow else []
-        more = _beam_paths(found, ranking, set(passages), paths, run.plan.paths)
-        more += _bridge_paths(found, ranking, passages, paths + more, run.plan.paths)
+        paths = Pathways(stage, retrieved, ranking).to(passages) if plan.flow else []
+        more = _beam_paths(retrieved, ranking, set(passages), paths, run.plan.paths)
+        more += _bridge_paths(retrieved, ranking, passages, paths + more, run.plan.paths)
         stage.found += len(more)
         return paths + more
 
 
-def _connecting(stage: Stage, found: Found, ends: tuple[int, int]) -> list[Path]:
+def _connecting(stage: Stage, retrieved: Retrieved, ends: tuple[int, int]) -> list[Path]:
     """Return the paths between two nodes, as the operation `paths` does."""
-    query, plan = found.search.query, stage.run.plan
+    query, plan = retrieved.search.query, stage.run.plan
     scoring = PathScoring(plan.graph.decay_rate, plan.graph.pruning_threshold)
     paths, left_out = neighbourhood.paths(
         query, *ends, scoring, limit=plan.paths, hops=plan.graph.hops, deadline=stage.is_over
@@ -89,11 +89,11 @@ def _connecting(stage: Stage, found: Found, ends: tuple[int, int]) -> list[Path]
 
 
 def _beam_paths(
-    found: Found, ranking: Ranking, passages: set[int], others: Sequence[Path], limit: int
+    retrieved: Retrieved, ranking: Ranking, passages: set[int], others: Sequence[Path], limit: int
 ) -> list[Path]:
     """Return the beam's paths between passages, best first, without those inside other paths."""
-    writer, kept, beliefs = PathWriter(found.search.query), list[Path](), _beliefs(ranking)
-    for beam_path in found.beam.paths:
+    writer, kept, beliefs = PathWriter(retrieved.search.query), list[Path](), _beliefs(ranking)
+    for beam_path in retrieved.beam.paths:
         ends = {beam_path.nodes[0], beam_path.nodes[-1]}
         if len(kept) < limit and beam_path.hops and ends <= passages:
             score = max(0.0, beam_path.score) / BEST_SCORE
@@ -105,14 +105,14 @@ def _beam_paths(
 
 
 def _bridge_paths(
-    found: Found,
+    retrieved: Retrieved,
     ranking: Ranking,
     passages: Sequence[int],
     others: Sequence[Path],
     limit: int,
 ) -> list[Path]:
     """Return stored bridges between passages, best first, as far as there is room for paths."""
-    query, beliefs = found.search.query, _beliefs(ranking)
+    query, beliefs = retrieved.search.query, _beliefs(ranking)
     writer, kept = PathWriter(query), list[Path]()
     for nodes, weight in query.bridges(passages):
         if nodes[-1] in passages and len(others) + len(kept) < limit:
@@ -135,10 +135,10 @@ def _least(beliefs: Mapping[int, float], nodes: Iterable[int]) -> float:
 class Pathways:
     """A search for paths from the names of a question to its passages."""
 
-    def __init__(self, stage: Stage, found: Found, ranking: Ranking) -> None:
-        self._stage, self._found, self._ranked = stage, found, ranking.numbers
+    def __init__(self, stage: Stage, retrieved: Retrieved, ranking: Ranking) -> None:
+        self._stage, self._found, self._ranked = stage, retrieved, ranking.numbers
         self._beliefs = _beliefs(ranking)
-        self._graph, self._named = found.search.query.graph, found.seeds.named
+        self._graph, self._named = retrieved.search.query.graph, retrieved.seeds.named
 
     def to(self, passages: Sequence[int]) -> list[Path]:
         """Return the best paths from the question's names to these passages, best first."""

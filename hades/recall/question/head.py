@@ -51,8 +51,8 @@ def word_features(text: str) -> Floats32:
 
     Of a long text only the beginning is read.
     """
-    found = _WORD.findall(text[:CHARACTERS_READ].replace("’", "'"))[:WORDS_READ]
-    words = ["0" if word.isdecimal() else word.lower() for word in found]
+    written = _WORD.findall(text[:CHARACTERS_READ].replace("’", "'"))[:WORDS_READ]
+    words = ["0" if word.isdecimal() else word.lower() for word in written]
     row = ["^", *words, "$"]
     runs = [
         " ".join(row[start : start + length]).encode("utf-8", "replace")

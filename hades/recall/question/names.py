@@ -41,13 +41,13 @@ def names_in(question: str, graph: GraphView, lookup: Lookup) -> Ints:
                 spans.setdefault(key, []).append((start, length))
     small = not any(word[0].isupper() for word in own[1:])
     known = lookup(list(spans))
-    found = [
+    named = [
         (number, start, length, not own[start][0].islower())
         for (key, _), number in zip(known, _numbers(graph, [e for _, e in known]), strict=True)
         if number >= 0
         for start, length in spans[key]
     ]
-    usable = [span for span in found if _is_usable(graph, *span, small=small)]
+    usable = [span for span in named if _is_usable(graph, *span, small=small)]
     return _longest(graph, usable)
 
 
@@ -76,10 +76,10 @@ def _is_usable(
     return capital and (titled or bool(graph.names.capital_share(number) >= CAPITAL_SHARE))
 
 
-def _longest(graph: GraphView, found: list[tuple[int, int, int, bool]]) -> Ints:
-    if not found:
+def _longest(graph: GraphView, named: list[tuple[int, int, int, bool]]) -> Ints:
+    if not named:
         return np.zeros(0, np.int64)
-    entity = np.array([span[0] for span in found], np.int64)
-    place = np.array([span[1] << 5 | span[2] << 1 | span[3] for span in found], np.int64)
-    in_one = np.zeros(len(found), np.int64)
+    entity = np.array([span[0] for span in named], np.int64)
+    place = np.array([span[1] << 5 | span[2] << 1 | span[3] for span in named], np.int64)
+    in_one = np.zeros(len(named), np.int64)
     return np.unique(entity[longest(in_one, entity, place, graph.names.titled[entity])])

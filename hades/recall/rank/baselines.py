@@ -6,7 +6,7 @@ import numpy as np
 
 from hades.domain.question import Intent
 from hades.graph.arrays import Floats
-from hades.recall.find.results import Found
+from hades.recall.find.results import Retrieved
 from hades.recall.plan import default_plan
 from hades.recall.rank.ranker import fused
 from hades.recall.rank.ranking import Ranking
@@ -15,9 +15,9 @@ SYSTEMS = ("dense", "words", "hybrid", "ppr", "fusion", "full")
 """Each system adds a part to the one before."""
 
 
-def system_scores(found: Found, ranking: Ranking, system: str) -> Floats:
+def system_scores(retrieved: Retrieved, ranking: Ranking, system: str) -> Floats:
     """Return one system's scores of all chunks, by chunk number; -inf for chunks not retrieved."""
-    seeds, walked = found.seeds, found.walks.joined
+    seeds, walked = retrieved.seeds, retrieved.walks.joined
     if system == "full":
         # The ranked candidates come first, in their order; then the rest by prior.
         scores = seeds.prior - 1e6
@@ -25,7 +25,7 @@ def system_scores(found: Found, ranking: Ranking, system: str) -> Floats:
     elif system == "fusion":
         believed = np.zeros(len(seeds.mask))
         believed[ranking.numbers] = ranking.belief
-        plan = default_plan(Intent.LOOKUP, found.search.question.mode)
+        plan = default_plan(Intent.LOOKUP, retrieved.search.question.mode)
         scores = fused(seeds.prior, walked, believed, plan.reranker.fusion)
     elif system == "ppr":
         # A walk reaches few passages; the others follow by prior.

@@ -77,7 +77,7 @@ def code_signs(query: QueryContext, question: Question, numbers: Ints) -> Floats
         signs += [ID * (one in having) + ID_IN_HEADING * (one in headed) for one in chunks]
     if not any(kind == "code" for _, kind, _ in sources.values()):
         return signs
-    said = {*stems(question.text), *stems(" ".join(name_parts(question.text)))}
+    asked = {*stems(question.text), *stems(" ".join(name_parts(question.text)))}
     tests = Sign.TESTS not in question.signs
     log = Sign.CHANGE_LOG not in question.signs
     code = Sign.CODE in question.signs
@@ -86,7 +86,7 @@ def code_signs(query: QueryContext, question: Question, numbers: Ints) -> Floats
     for at, chunk in enumerate(chunks):
         topic, kind, heading = sources[chunk]
         if kind == "code":
-            signs[at] += named * _said(query, heading.removeprefix(f"{topic} > "), said)
+            signs[at] += named * _share_of_name(query, heading.removeprefix(f"{topic} > "), asked)
         signs[at] -= TEST * (tests and is_test(topic))
         signs[at] -= PROSE * (code and kind != "code")
         if is_commits(topic):
@@ -96,9 +96,9 @@ def code_signs(query: QueryContext, question: Question, numbers: Ints) -> Floats
     return signs
 
 
-def _said(query: QueryContext, heading: str, said: set[str]) -> float:
-    """Return the share of a symbol's name that is in the stems `said`, weighted by rarity."""
+def _share_of_name(query: QueryContext, heading: str, asked: set[str]) -> float:
+    """Return the share of a symbol's name that is in the stems `asked`, weighted by rarity."""
     name = re.split(r"[\s(<\[:]", heading, maxsplit=1)[0]
     parts = set(stems(" ".join(name_parts(name) or [name])))
     weights = {part: query.indexes.words.rarity(part) for part in parts}
-    return sum(weights[word] for word in parts & said) / max(1e-9, sum(weights.values()))
+    return sum(weights[word] for word in parts & asked) / max(1e-9, sum(weights.values()))

@@ -13,7 +13,7 @@ import numpy as np
 from hades.graph.arrays import Floats, Floats32, Ints
 from hades.index.graph_view import GraphView
 from hades.index.vectors import product
-from hades.recall.find.results import Candidates, Found, Seeds, Walks
+from hades.recall.find.results import Candidates, Retrieved, Seeds, Walks
 from hades.recall.find.scores import lent, minmax
 from hades.recall.query_context import QueryContext
 
@@ -29,29 +29,30 @@ FEATURES: tuple[str, ...] = (
     *("following", "following_rank"),
     "turn",
 )
-"""The last, `turn`, only selects the model."""
+"""`bridge_in` and `bridge_out` are about candidates that mention each other's titles. The last,
+`turn`, only selects the model."""
 STRONG = 10
-"""The number of strongest candidates to which bridges are counted."""
+"""The number of strongest candidates to which links are counted."""
 SHARED_AT_LEAST = 0.4
 """Two passages that share names of this weight are linked."""
 _LEAST = 1e-4
 
 
-def passage_features(found: Found, candidates: Candidates) -> Floats32:
+def passage_features(retrieved: Retrieved, candidates: Candidates) -> Floats32:
     """Compute a row of features for each candidate, with the columns in the order of FEATURES."""
-    query, at = found.search.query, candidates.numbers
-    said = has_term, weight = found.search.terms_said(at)
-    among = _CandidateGraph(query.graph, found.seeds.named, at)
+    query, at = retrieved.search.query, candidates.numbers
+    term_table = has_term, weight = retrieved.search.term_table(at)
+    among = _CandidateGraph(query.graph, retrieved.seeds.named, at)
     chosen: dict[str, Any] = {}
-    _walk_features(chosen, found.walks, at)
-    _retriever_features(chosen, query.graph, found.seeds, at)
+    _walk_features(chosen, retrieved.walks, at)
+    _retriever_features(chosen, query.graph, retrieved.seeds, at)
     chosen["coverage"] = has_term @ weight
-    chosen["title_coverage"] = _title_coverage(query, at, set(found.search.terms))
-    _name_features(chosen, found.seeds.named, among)
-    _bridge_features(chosen, found, at, said, among)
+    chosen["title_coverage"] = _title_coverage(query, at, set(retrieved.search.terms))
+    _name_features(chosen, retrieved.seeds.named, among)
+    _link_features(chosen, retrieved, at, term_table, among)
     _second_hop_features(chosen, query, candidates)
-    chosen["following"] = found.following[at]
-    chosen["following_rank"] = log_ranks(chosen["following"]) * bool(found.following.any())
+    chosen["following"] = retrieved.following[at]
+    chosen["following_rank"] = log_ranks(chosen["following"]) * bool(retrieved.following.any())
     chosen["turn"] = query.graph.spoken[at]
     return np.stack([chosen[name] for name in FEATURES], 1).astype(np.float32)
 
@@ -87,8 +88,8 @@ def _title_coverage(query: QueryContext, numbers: Ints, terms: set[str]) -> Floa
     covered = np.zeros(len(each) + 1)  # the last entry is for candidates without a title
     for at, (rarity, total) in enumerate(weighed):
         if not terms.isdisjoint(rarity):
-            said = sum(weight for term, weight in rarity.items() if term in terms)
-            covered[at] = said / max(1e-9, total)
+            shared = sum(weight for term, weight in rarity.items() if term in terms)
+            covered[at] = shared / max(1e-9, total)
     return covered[np.where(titles >= 0, np.searchsorted(each, titles), -1)]
 
 
@@ -160,16 +161,16 @@ def _name_features(chosen: dict[str, Any], named: Ints, among: _CandidateGraph) 
     chosen["title_named"] = np.isin(among.title, named)
 
 
-def _bridge_features(
+def _link_features(
     chosen: dict[str, Any],
-    found: Found,
+    retrieved: Retrieved,
     at: Ints,
-    said: tuple[Floats32, Floats],
+    term_table: tuple[Floats32, Floats],
     among: _CandidateGraph,
 ) -> None:
-    joined, shared, walked = among.mentions_title, among.shared, found.walks.joined
+    joined, shared, walked = among.mentions_title, among.shared, retrieved.walks.joined
     strength = walked[at] / max(1e-12, walked.max(initial=0.0))
-    prior = found.seeds.prior[at]
+    prior = retrieved.seeds.prior[at]
     good = np.argsort(-(strength + prior), kind="stable")[:STRONG]
     for name, matrix in (("bridge_in", joined), ("bridge_out", joined.T)):
         chosen[name] = (matrix * strength).max(1)
@@ -179,14 +180,14 @@ def _bridge_features(
     chosen["shared"] = (capped * strength).max(1)
     chosen["shared_prior"] = (capped * prior).max(1)
     # The terms of the question that two linked passages contain together.
-    has, weight = said
+    has, weight = term_table
     cover = chosen["coverage"]
     lacked = np.maximum(has[:, None, :] - has[None, good, :], 0) @ weight
-    bridged = (joined + joined.T > 0)[:, good]
-    linked = bridged | (shared[:, good] > SHARED_AT_LEAST)
+    by_title = (joined + joined.T > 0)[:, good]
+    linked = by_title | (shared[:, good] > SHARED_AT_LEAST)
     chosen["pair_coverage"] = ((cover[good][None, :] + lacked) * linked).max(1)
     chosen["pair_gain"] = (lacked * linked * prior[good]).max(1)
-    chosen["title_gain"] = (lacked * bridged * prior[good]).max(1)
+    chosen["title_gain"] = (lacked * by_title * prior[good]).max(1)
 
 
 def _second_hop_features(

@@ -118,8 +118,8 @@ class TopicName:
     def share_said(self, query: QueryContext, terms: set[str]) -> float:
         """Return the share of the name's words that are among the terms, weighted by rarity."""
         weights = {term: query.indexes.words.rarity(term) for term in self._words}
-        said = sum(weight for term, weight in weights.items() if self.is_said(term, terms))
-        return said / max(1e-9, sum(weights.values()))
+        shared = sum(weight for term, weight in weights.items() if self.is_said(term, terms))
+        return shared / max(1e-9, sum(weights.values()))
 
     def is_said(self, word: str, terms: set[str]) -> bool:
         """Return whether a word of the name, as written or in its parts, is among the terms."""

@@ -10,7 +10,7 @@ from hades.graph.arrays import Floats, Floats32
 from hades.index.vectors import product
 from hades.language.english.terms import has_kind
 from hades.language.names import DATE
-from hades.recall.find.results import Candidates, Found, SearchQuery
+from hades.recall.find.results import Candidates, Retrieved, SearchQuery
 from hades.recall.find.scores import minmax
 from hades.recall.query_context import QueryContext
 from hades.recall.question.time_asked import TimeAsked
@@ -28,15 +28,15 @@ SURELY = 30.0
 
 
 def note_features(
-    found: Found, candidates: Candidates, notes: NoteCandidates, succession: Succession
+    retrieved: Retrieved, candidates: Candidates, notes: NoteCandidates, succession: Succession
 ) -> Floats32:
     """Compute a row of features for each note, with the columns in the order of NOTE_FEATURES.
 
     Each is from 0 to 1 within a question.
     """
-    search, seeds, at = found.search, found.seeds, notes.numbers
+    search, seeds, at = retrieved.search, retrieved.seeds, notes.numbers
     query, time, terms = search.query, search.time, search.terms
-    has_term, weight = search.terms_said(at)
+    has_term, weight = search.term_table(at)
     digits = np.array([any(sign.isdigit() for sign in term) for term in terms], np.bool_)
     best, cued = _sentence_features(search, notes, seeds.cosine[at])
     names = [topic_name(placed.chunk.topic) for placed in notes.placed]

@@ -12,7 +12,7 @@ from hades.domain.times import from_micros
 from hades.domain.topics import DEFAULT_IMPORTANCE, PlacedChunk
 from hades.graph.arrays import Floats
 from hades.models.reader import SentenceReader
-from hades.recall.find.results import Candidates, Found
+from hades.recall.find.results import Candidates, Retrieved
 from hades.recall.query_context import QueryContext
 from hades.recall.rank.note_candidates import read_notes
 from hades.recall.rank.note_features import NOTE_FEATURES, note_features
@@ -45,7 +45,7 @@ word."""
 
 def rank_notes(
     stage: Stage,
-    found: Found,
+    retrieved: Retrieved,
     candidates: Candidates,
     ranker: Ranker,
     reader: SentenceReader | None,
@@ -53,19 +53,19 @@ def rank_notes(
     recent: bool,
 ) -> Ranking:
     """Rank the candidates, which are versions of notes; `recent` prefers the newer ones."""
-    search, plan, recency = found.search, stage.run.plan.reranker, None
+    search, plan, recency = retrieved.search, stage.run.plan.reranker, None
     query, notes = search.query, read_notes(search.query, candidates)
     restated = find_restated(notes, search)
     reading = NoteReading()
     if reader is not None and not stage.is_late("the reader"):
-        reading = read_notes_with(reader, stage, search, found.seeds, notes, restated)
+        reading = read_notes_with(reader, stage, search, retrieved.seeds, notes, restated)
     succession = find_succession(notes, search, restated, reading)
-    features = note_features(found, candidates, notes, succession)
+    features = note_features(retrieved, candidates, notes, succession)
     if plan.on:
         ranked = ranker.rank(features)
     else:
-        ranked = ranker.rank_by_fusion(found, notes.numbers, plan.fusion)
-    scores = with_turns(found.seeds, notes.numbers, ranked.scores)
+        ranked = ranker.rank_by_fusion(retrieved, notes.numbers, plan.fusion)
+    scores = with_turns(retrieved.seeds, notes.numbers, ranked.scores)
     if is_lookup(search.text):
         scores = scores + LOOKED_UP * features[:, NOTE_FEATURES.index("coverage")]
     scores = scores + np.array([_weight_of_state(placed) for placed in notes.placed])

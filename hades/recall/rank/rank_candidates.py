@@ -17,7 +17,7 @@ from hades.domain.times import from_micros
 from hades.graph.arrays import Flags, Floats, Ints
 from hades.models.reader import SentenceReader
 from hades.recall.find.candidates import choose_candidates
-from hades.recall.find.results import Candidates, Found, Seeds
+from hades.recall.find.results import Candidates, Retrieved, Seeds
 from hades.recall.plan import Reranker
 from hades.recall.query_context import QueryContext
 from hades.recall.rank.code_signs import FUSED, code_signs
@@ -51,7 +51,7 @@ share of the cosine was 0.15 to 0.4 in questions about papers, and 1 in those ab
 
 def rank_candidates(
     run: Run,
-    found: Found,
+    retrieved: Retrieved,
     ranker: Ranker,
     reader: SentenceReader | None,
     limit: int,
@@ -60,10 +60,10 @@ def rank_candidates(
 
     A reader judges the best notes and documents, unless the plan has switched it off.
     """
-    plan, query = run.plan.reranker, found.search.query
-    recent = found.search.question.intent is Intent.RECENT
+    plan, query = run.plan.reranker, retrieved.search.query
+    recent = retrieved.search.question.intent is Intent.RECENT
     with run.stage("rank", plan.timeout_ms) as stage:
-        candidates = choose_candidates(stage, found)
+        candidates = choose_candidates(stage, retrieved)
         numbers, notes = candidates.numbers, None
         reader = reader if plan.reader else None
         stage.found = len(numbers)
@@ -73,16 +73,16 @@ def rank_candidates(
         is_note = query.notes[numbers]
         if is_note.any() and not stage.is_late("earlier versions"):
             own = replace(candidates, numbers=numbers[is_note])
-            judge = reader if _may_answer(found.seeds, numbers, is_note) else None
-            notes = rank_notes(stage, found, own, ranker, judge, recent=recent)
+            judge = reader if _may_answer(retrieved.seeds, numbers, is_note) else None
+            notes = rank_notes(stage, retrieved, own, ranker, judge, recent=recent)
             numbers = numbers[~is_note]
         # Earlier versions are candidates among notes only.
         numbers = numbers[query.graph.visible[numbers]]
         ranking = notes
         if len(numbers):
             others = replace(candidates, numbers=numbers)
-            judge = reader if _may_answer(found.seeds, candidates.numbers, ~is_note) else None
-            passages = _rank_passages(stage, found, others, ranker, judge, recent=recent)
+            judge = reader if _may_answer(retrieved.seeds, candidates.numbers, ~is_note) else None
+            passages = _rank_passages(stage, retrieved, others, ranker, judge, recent=recent)
             ranking = passages if notes is None else merge(passages, notes)
         if not plan.on:
             stage.note(Reason.SWITCHED_OFF)
@@ -106,7 +106,7 @@ def _may_answer(seeds: Seeds, numbers: Ints, of_kind: Flags) -> bool:
 
 def _rank_passages(
     stage: Stage,
-    found: Found,
+    retrieved: Retrieved,
     candidates: Candidates,
     ranker: Ranker,
     reader: SentenceReader | None,
@@ -118,18 +118,18 @@ def _rank_passages(
     The reader then judges units of the best ones, unless the question asks for recent ones or leads
     from one passage to another.
     """
-    plan, query, seeds = stage.run.plan.reranker, found.search.query, found.seeds
+    plan, query, seeds = stage.run.plan.reranker, retrieved.search.query, retrieved.seeds
     numbers, features, recency = candidates.numbers, None, None
     few = len(numbers) < RANKED_FROM_CANDIDATES
-    signs = code_signs(query, found.search.question, numbers) if plan.on else 0.0
+    signs = code_signs(query, retrieved.search.question, numbers) if plan.on else 0.0
     if plan.on and not few and not stage.is_late("the ranker"):
-        features = passage_features(found, candidates)
+        features = passage_features(retrieved, candidates)
         ranked = ranker.rank(features)
         scores = ranked.scores + signs
     else:
         if plan.on and few:
             stage.note(Reason.FALLBACK, f"{len(numbers)} candidates are too few to compare")
-        ranked = ranker.rank_by_fusion(found, numbers, plan.fusion)
+        ranked = ranker.rank_by_fusion(retrieved, numbers, plan.fusion)
         scores = ranked.scores + FUSED * signs
     scores = with_turns(seeds, numbers, scores)
     if recent:
@@ -139,10 +139,10 @@ def _rank_passages(
         scores = scores - SAME_TITLE * _better_of_title(query, numbers, scores)
     near = seeds.cosine[numbers]
     ranking = Ranking(numbers, scores, ranked.belief, near, features, recency).in_order()
-    in_steps = ranked.linked and found.search.question.two_steps
+    in_steps = ranked.linked and retrieved.search.question.two_steps
     reads = plan.on and not recent and not in_steps
     if reader is not None and reads and not stage.is_late("the reader"):
-        ranking = read_units(reader, stage, found.search, ranking)
+        ranking = read_units(reader, stage, retrieved.search, ranking)
     gained = _with_gains(query, plan, ranking.numbers, ranking.scores)
     return replace(ranking, scores=gained).in_order()
 

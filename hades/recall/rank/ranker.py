@@ -23,7 +23,7 @@ import numpy as np
 
 from hades.errors import Corrupt
 from hades.graph.arrays import Floats, Floats32, Ints
-from hades.recall.find.results import Found
+from hades.recall.find.results import Retrieved
 from hades.recall.rank.features import FEATURES, log_ranks
 from hades.recall.rank.note_features import NOTE_FEATURES
 
@@ -107,14 +107,14 @@ class Ranker:
         chance = self._chance(belief, belief_features(features, scores, kind))
         return Ranked(scores, chance, kind == "linked")
 
-    def rank_by_fusion(self, found: Found, numbers: Ints, weights: FusionWeights) -> Ranked:
+    def rank_by_fusion(self, retrieved: Retrieved, numbers: Ints, weights: FusionWeights) -> Ranked:
         """Score candidates without the models, by the weighted sum of prior, walk and belief."""
-        prior, cosine = found.seeds.prior[numbers], found.seeds.cosine[numbers]
+        prior, cosine = retrieved.seeds.prior[numbers], retrieved.seeds.cosine[numbers]
 
         def belief(scores: Floats) -> Floats:
             return self._chance("prior_belief", np.stack([cosine, log_ranks(scores)], 1))
 
-        scores = fused(prior, found.walks.joined[numbers], belief(prior), weights)
+        scores = fused(prior, retrieved.walks.joined[numbers], belief(prior), weights)
         return Ranked(scores, belief(scores), linked=False)
 
     def _chance(self, belief: str, x: Floats) -> Floats:
@@ -173,8 +173,8 @@ def kind_of(features: Table) -> str:
         return "notes_read" if features[:, _SPEAKS].any() else "notes"
     if len(features) and float(features[:, _TURN].mean()) >= TURNS_SHARE:
         return "turns"
-    bridged = float((features[:, _BRIDGE_IN] > 0).mean()) if len(features) else 0.0
-    is_linked = features[:, _TITLE_NAMED].any() or bridged >= LINKED_SHARE
+    linked = float((features[:, _BRIDGE_IN] > 0).mean()) if len(features) else 0.0
+    is_linked = features[:, _TITLE_NAMED].any() or linked >= LINKED_SHARE
     return "linked" if is_linked else "plain"
 
 

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hades.domain.graph import Reason
 from hades.graph.arrays import Floats, Floats32
 from hades.index.vectors import product
 from hades.language.languages import is_foreign
@@ -153,16 +152,12 @@ def read_notes_with(
     turned = None if seeds.turned is None else COSINE_BY_TURNS * seeds.turned[notes.numbers]
 
     def read() -> NoteReading:
-        return _read(reader, search, notes, restated, near, words, turned)
+        return _judged(reader, search, notes, restated, near, words, turned)
 
-    try:
-        return stage.run.in_background(read, local=True)(stage.seconds_left)
-    except TimeoutError:
-        stage.stop(Reason.TIMEOUT, "without the reader")
-        return NoteReading()
+    return stage.waited(read, "without the reader", local=True) or NoteReading()
 
 
-def _read(
+def _judged(
     reader: SentenceReader,
     search: SearchQuery,
     notes: NoteCandidates,

@@ -133,7 +133,7 @@ class VersionSentences:
         self._notes, self._row = notes, row
         self._terms = terms - topic_name(notes.placed[row].chunk.topic).terms
         """The question's stems, except those of the topic's name."""
-        self._said: dict[int | None, set[str]] = {}
+        self._terms_of: dict[int | None, set[str]] = {}
         """The terms in each sentence, cached because a sentence is compared with many others."""
 
     def said_anew(self, later: VersionSentences, *, newest: bool) -> float:
@@ -170,19 +170,19 @@ class VersionSentences:
 
     def _has(self, at: int | None) -> set[str]:
         """Return the question's stems in one sentence; with None, in the whole version."""
-        if at not in self._said:
+        if at not in self._terms_of:
             sentences = self._notes.sentences(self._row)
             is_one = at is not None and at < len(sentences)
             text = sentences[at or 0] if is_one else self._notes.placed[self._row].chunk.text
-            self._said[at] = self._terms & set(stems(text))
-        return self._said[at]
+            self._terms_of[at] = self._terms & set(stems(text))
+        return self._terms_of[at]
 
 
 @dataclass(frozen=True, slots=True)
 class Succession:
     """The logits that later versions of notes restate earlier ones."""
 
-    said: Sequence[VersionSentences]
+    versions: Sequence[VersionSentences]
     """The sentences of each row; empty without vectors, or if the question asks what happened."""
     logits: Floats
     """[row, row of a later version]: above 0, the later one likely restates the earlier one."""
@@ -195,14 +195,15 @@ class Succession:
 
     def alone_says(self, row: int, later: int) -> bool:
         """Return whether a row has a sentence on the question and a later version has none."""
-        if not self.said or row in self.restated:
+        if not self.versions or row in self.restated:
             return False
         if row in self.clusters and self.logits[row, later] > 0:
             return False
-        if self.reading.answers_worse(row, later) and self.said[row].says_more(self.said[later]):
+        own, after = self.versions[row], self.versions[later]
+        if self.reading.answers_worse(row, later) and own.says_more(after):
             return True
         read = self.reading.alone_says(row, later)
-        return self.said[row].alone_says(self.said[later]) if read is None else read
+        return own.alone_says(after) if read is None else read
 
     def is_silent(self, row: int) -> bool:
         """Return whether the reader read a row and put its best sentence below COMPARED."""
@@ -230,7 +231,7 @@ def find_succession(
     if search.vector is None or search.time.wants_happenings:
         return Succession((), logits, clusters, restated, reading)
     terms = set(search.terms)
-    said = [VersionSentences(notes, row, search.vector, terms) for row in range(count)]
+    compared = [VersionSentences(notes, row, search.vector, terms) for row in range(count)]
     topics: dict[str, list[int]] = {}
     for row, placed in enumerate(notes.placed):
         topics.setdefault(placed.chunk.topic, []).append(row)
@@ -238,19 +239,19 @@ def find_succession(
 
     def by_signs(row: int, other: int) -> float:
         is_newest = not len(notes.later[other])
-        return bias + said[row].said_anew(said[other], newest=is_newest)
+        return bias + compared[row].said_anew(compared[other], newest=is_newest)
 
     for versions in topics.values():
         if len(versions) >= LONG_FROM_VERSIONS:
-            clusters |= _clusters({row: said[row] for row in versions})
+            clusters |= _clusters({row: compared[row] for row in versions})
         for row in versions:
             if row in restated:
                 continue
             for other in notes.later_rows(row):
                 if other in restated:
                     continue
-                if row in clusters and len(said[row].near) and len(said[other].near):
-                    same = clusters[row][int(said[row].near.argmax())] in clusters[other]
+                if row in clusters and len(compared[row].near) and len(compared[other].near):
+                    same = clusters[row][int(compared[row].near.argmax())] in clusters[other]
                     logits[row, other] = SURE if same else -SURE
                 else:
                     logits[row, other] = by_signs(row, other)
@@ -259,25 +260,25 @@ def find_succession(
         logit += BESIDE_READER * min(SURE, max(-SURE, by_signs(*pair)))
         if pair[0] not in clusters:
             bonus = SPEAKS_TOO if later > SPOKEN else NEWER
-            worse = reading.answers_worse(*pair) and said[pair[0]].says_more(said[pair[1]])
+            worse = reading.answers_worse(*pair) and compared[pair[0]].says_more(compared[pair[1]])
             logits[pair] = -SURE if worse else logit + bonus
         elif _wants_newest(search):  # the reader joins and separates what it is sure of
             judged = logit + later - earlier
             if judged < -JOINED:
                 logits[pair] = min(logits[pair], judged)
             logits[pair] = max(logits[pair], judged - JOINED)
-    return Succession(said, logits, clusters, restated, reading)
+    return Succession(compared, logits, clusters, restated, reading)
 
 
-def _clusters(said: Mapping[int, VersionSentences]) -> dict[int, list[int]]:
+def _clusters(versions: Mapping[int, VersionSentences]) -> dict[int, list[int]]:
     """Cluster the sentences of a note's versions; return the cluster of each sentence, by row.
 
     The two clusters with the highest mean cosine are joined until none are near enough.
     """
-    vectors = np.concatenate([version.vectors for version in said.values()])
+    vectors = np.concatenate([version.vectors for version in versions.values()])
     vectors = vectors - vectors.sum(0) / max(1, len(vectors))
     vectors /= np.maximum(1e-6, np.linalg.norm(vectors, axis=1, keepdims=True))
-    near = np.concatenate([version.near for version in said.values()])
+    near = np.concatenate([version.near for version in versions.values()])
     kept = np.argsort(-near, kind="stable")[:COMPARED_AT_MOST]
     group, sizes = np.arange(len(kept)), np.ones(len(kept))
     average = product(vectors[kept], vectors[kept])
@@ -294,4 +295,4 @@ def _clusters(said: Mapping[int, VersionSentences]) -> dict[int, list[int]]:
     numbers = -1 - np.arange(len(vectors))  # a sentence not compared is a cluster of its own
     numbers[kept] = group
     numbered = iter(numbers.tolist())
-    return {row: list(islice(numbered, len(sentences.near))) for row, sentences in said.items()}
+    return {row: list(islice(numbered, len(sentences.near))) for row, sentences in versions.items()}

@@ -50,7 +50,7 @@ def in_topic_order(
     nothing changes.
     """
     anew: set[int] = set()
-    if not succession.said and not succession.restated:
+    if not succession.versions and not succession.restated:
         return scores, anew
     ordered, back = scores.copy(), time.is_past
     oldest_first = np.argsort(notes.starts, kind="stable")
@@ -117,8 +117,8 @@ def still_holds(notes: NoteCandidates, succession: Succession) -> dict[int, str]
         if not after or len(sentences) != len(own):
             continue
         if row in clusters:
-            said = {number for other in after for number in clusters[other]}
-            holds = [number not in said for number in clusters[row]]
+            restated = {number for other in after for number in clusters[other]}
+            holds = [number not in restated for number in clusters[row]]
         else:
             vectors = np.concatenate([notes.vectors[other] for other in after])
             holds = (product(own, vectors).max(1, initial=0.0) < SAID_AGAIN).tolist()

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hades.domain.answer import ReadUnit
-from hades.domain.graph import Reason
 from hades.domain.topics import Chunk
 from hades.graph.arrays import Ints
 from hades.index.graph_view import GraphView
@@ -104,8 +103,8 @@ def read_units(
     ids = query.graph.chunks[ranking.numbers[: PASSAGES_FOR_UNIT * limit]].tolist()
     placed = query.store.chunks.find(ids, query.as_of)
     rows = [(place, placed[chunk].chunk) for place, chunk in enumerate(ids) if chunk in placed]
-    found = list(_candidates(search, rows))
-    chosen = {one.read: one for one in sorted(found, key=lambda one: one.worth)}
+    candidates = list(_candidates(search, rows))
+    chosen = {one.read: one for one in sorted(candidates, key=lambda one: one.worth)}
     best = list(reversed(chosen.values()))[:limit]
     if not best:
         return unread
@@ -117,10 +116,8 @@ def read_units(
             logits += reader.speaks(search.text, [one.read for one in few]).tolist()
         return logits
 
-    try:
-        logits = stage.run.in_background(read, local=True)(stage.seconds_left)
-    except TimeoutError:
-        stage.stop(Reason.TIMEOUT, "without the reader")
+    logits = stage.waited(read, "without the reader", local=True)
+    if logits is None:
         return unread
     return _reordered(ranking, best[: len(logits)], logits)
 
@@ -202,7 +199,7 @@ def definition(
     Only units that begin with one of the names are read, and those that come first under it.
     """
     keys = [f" {name_key(name)} " for name in names]
-    found = [
+    readable = [
         (read_as(chunk.heading, unit), unit.told, chunk.id)
         for chunk in chunks
         if not is_code(chunk)
@@ -210,8 +207,8 @@ def definition(
         for told, title in [(f" {name_key(unit.told)} ", f" {name_key(chunk.heading)} ")]
         if any(told.startswith(key) or (place == 0 and key in title) for key in keys)
     ][:DEFINING_READ]
-    if reader is None or not found:
+    if reader is None or not readable:
         return "", ""
-    logits = reader.speaks(f"What is {names[0]}?", [read for read, *_ in found])
+    logits = reader.speaks(f"What is {names[0]}?", [read for read, *_ in readable])
     best = int(logits.argmax())
-    return found[best][1:] if logits[best] >= DEFINED_LEAST else ("", "")
+    return readable[best][1:] if logits[best] >= DEFINED_LEAST else ("", "")
