@@ -38,7 +38,6 @@ from hades.graph.lazy_kernel import LazyKernel
 from hades.ingest import pipeline
 from hades.ingest.workers import Workers
 from hades.models.onnx_encoder import Vectors, _Session
-from hades.recall.plan import Plan
 from hades.recall.run import Run, Stage
 from hades.store.sqlite import database as sqlite_database
 
@@ -156,7 +155,7 @@ def _time_enough() -> None:
 
     Tests with limits or a clock of their own get what they ask for.
     """
-    usual, limited = Plan(), Run.stage
+    usual, limited = hades.Plan(), Run.stage
 
     @contextmanager
     def stage(run: Run, name: str, timeout_ms: int | None = None, **given: bool) -> Iterator[Stage]:

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hades.domain.graph import Edge, Node
-from hades.domain.question import TimeKind, TimeWords
+import hades
 from hades.domain.statement import statement
 
 
@@ -15,10 +14,12 @@ def day(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def edge(relation: str, begins: str, ends: str | None = None, recorded: str = "2025-12-01") -> Edge:
-    ends_at = Node("topic", "server/db07"), Node("entity", "rack 4")
+def edge(
+    relation: str, begins: str, ends: str | None = None, recorded: str = "2025-12-01"
+) -> hades.Edge:
+    ends_at = hades.Node("topic", "server/db07"), hades.Node("entity", "rack 4")
     times = day(begins), day(ends), day(recorded)
-    return Edge(1, ends_at[0], relation, ends_at[1], 1.0, *times)  # type: ignore[arg-type]
+    return hades.Edge(1, ends_at[0], relation, ends_at[1], 1.0, *times)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,10 @@ def test_a_plan_that_came_true_is_from_its_day_on_or_since() -> None:
 def test_a_time_is_said_as_it_was_understood(
     kind: str, since: str | None, until: str | None, understood: str
 ) -> None:
-    assert str(TimeWords(TimeKind(kind), "then", day(since), day(until))) == f"then: {understood}"
+    assert (
+        str(hades.TimeWords(hades.TimeKind(kind), "then", day(since), day(until)))
+        == f"then: {understood}"
+    )
 
 
 def test_relations_are_said_as_words() -> None:

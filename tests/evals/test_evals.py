@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import hades
 from hades.cli import app
-from hades.domain.topics import Chunk, Hit
 from hades.errors import HadesError, InvalidInput
 from hades.evals import Index, Measured, load_set, measure, open_set
 from hades.evals.measure import QuestionResult, ranking, score
@@ -240,8 +240,8 @@ def test_a_turn_without_a_conversation_is_refused(chats: Path, tmp_path: Path) -
         open_set(load_set(chats), tmp_path / "cache").__enter__()
 
 
-def hit(topic: str, ordinal: int = 0) -> Hit:
-    return Hit(Chunk(topic, 1, ordinal, "text", 0, 4), 1.0, {}, 1)
+def hit(topic: str, ordinal: int = 0) -> hades.Hit:
+    return hades.Hit(hades.Chunk(topic, 1, ordinal, "text", 0, 4), 1.0, {}, 1)
 
 
 def test_several_chunks_of_one_passage_count_once() -> None:

@@ -20,7 +20,6 @@ from threading import Semaphore, Thread
 import pytest
 
 import hades
-from hades.domain.graph import Reason
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
 from tests.shell import Shell
@@ -121,7 +120,7 @@ def test_a_question_does_not_make_many_vectors(
         memory.ingest(folder, phases=("nodes", "chunks"))
         found = memory.recall("Where does Ferry 17 sail?")
         assert found.passages[0].chunk.topic.endswith("/17.md")
-        (note,) = (one for one in found.reasons if one.reason is Reason.NO_EMBEDDINGS)
+        (note,) = (one for one in found.reasons if one.reason is hades.Reason.NO_EMBEDDINGS)
         assert note.detail == "300 of 300 passages have no vector yet"
         assert memory.unembedded == FILES
         assert memory.search("Ferry 17 pier", limit=1)[0].chunk.topic.endswith("/17.md")
@@ -130,7 +129,9 @@ def test_a_question_does_not_make_many_vectors(
         assert memory.unembedded == FILES + 1
         assert memory.index() == FILES + 1
         assert (memory.pending, memory.unembedded) == (0, 0)
-        assert Reason.NO_EMBEDDINGS not in {one.reason for one in memory.recall("Ferry").reasons}
+        assert hades.Reason.NO_EMBEDDINGS not in {
+            one.reason for one in memory.recall("Ferry").reasons
+        }
 
 
 @pytest.mark.slow

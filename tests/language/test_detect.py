@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hades.domain.question import Intent
+import hades
 from hades.language.english.contradiction import contradiction, entails
 from hades.language.english.detect import is_english
 from hades.language.english.prose_facts import facts_in
@@ -47,7 +47,7 @@ def test_other_languages_are_not(text: str) -> None:
     assert facts_in(text, "servers") == []
     assert settled("servers", text) == ""
     assert read_time(text, NOW) is None
-    assert read_question(text, 0).intent is Intent.LOOKUP
+    assert read_question(text, 0).intent is hades.Intent.LOOKUP
 
 
 def test_a_sentence_of_another_language_is_only_compared_as_a_whole() -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hades.domain.question import Wants
+import hades
 from hades.language.english import (
     code_questions,
     connections,
@@ -61,13 +61,13 @@ def test_periods(rule: tuple[re.Pattern[str], object, str]) -> None:
 @pytest.mark.parametrize(
     ("wants", "sentence"),
     [
-        (Wants.NUMBER, "Berg has 24 trucks."),
-        (Wants.DATE, "It went out on 3 May."),
-        (Wants.REASON, "It was too slow because of the cache."),
-        (Wants.PLACE, "She moved to Rome."),
-        (Wants.PERSON, "It is led by Maya."),
+        (hades.Wants.NUMBER, "Berg has 24 trucks."),
+        (hades.Wants.DATE, "It went out on 3 May."),
+        (hades.Wants.REASON, "It was too slow because of the cache."),
+        (hades.Wants.PLACE, "She moved to Rome."),
+        (hades.Wants.PERSON, "It is led by Maya."),
     ],
 )
-def test_kinds_of_answers(wants: Wants, sentence: str) -> None:
+def test_kinds_of_answers(wants: hades.Wants, sentence: str) -> None:
     assert has_kind(wants, sentence)
-    assert not has_kind(Wants.STATE, sentence)
+    assert not has_kind(hades.Wants.STATE, sentence)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.domain.question import Mode
+import hades
 from hades.language.english.intent import choose_mode, is_past_tense
 from hades.language.english.proper_names import extract_names
 from hades.language.english.question_terms import terms_of
@@ -56,7 +56,7 @@ def test_a_single_german_noun_in_a_text_is_not_a_name() -> None:
 
 def test_english_verbs_are_not_read_in_other_languages() -> None:
     assert not is_past_tense("Was haben wir bezahlt?")
-    assert choose_mode("¿Cuál es el plan para la mudanza?") is Mode.EXECUTION
+    assert choose_mode("¿Cuál es el plan para la mudanza?") is hades.Mode.EXECUTION
 
 
 @given(st.text(max_size=80))

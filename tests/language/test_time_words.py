@@ -9,14 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.language.english.time_words import (
-    TimeKind,
-    TimeWords,
-    Wants,
-    happens_in,
-    read_bare_time,
-    read_time,
-)
+import hades
+from hades.language.english.time_words import happens_in, read_bare_time, read_time
 
 WEDNESDAY = datetime(2025, 10, 15, 10, 30, tzinfo=UTC)
 
@@ -270,32 +264,32 @@ def test_a_window(
     question: str, now: str, said: str, kind: str, since: str, until: str, wants: str
 ) -> None:
     read = read_time(question, at(now) or WEDNESDAY)
-    assert read == TimeWords(TimeKind(kind), said, at(since), at(until))
-    asked = Wants.STATE if wants == "happenings" else Wants(wants)
+    assert read == hades.TimeWords(hades.TimeKind(kind), said, at(since), at(until))
+    asked = hades.Wants.STATE if wants == "happenings" else hades.Wants(wants)
     assert happens_in(question, read, asked) is (wants == "happenings")
 
 
 @pytest.mark.parametrize(("question", "said", "kind", "event", "wants"), rows(EVENTS, 5))
 def test_an_event(question: str, said: str, kind: str, event: str, wants: str) -> None:
     read = read_time(question, WEDNESDAY)
-    assert read == TimeWords(TimeKind(kind), said, event=event)
-    assert happens_in(question, read, Wants.STATE) is (wants == "happenings")
+    assert read == hades.TimeWords(hades.TimeKind(kind), said, event=event)
+    assert happens_in(question, read, hades.Wants.STATE) is (wants == "happenings")
 
 
 @pytest.mark.parametrize(("question", "said"), rows(ORIGIN, 2))
 def test_the_first_version(question: str, said: str) -> None:
-    assert read_time(question, WEDNESDAY) == TimeWords(TimeKind.ORIGIN, said)
+    assert read_time(question, WEDNESDAY) == hades.TimeWords(hades.TimeKind.ORIGIN, said)
 
 
 @pytest.mark.parametrize("question", [row[0] for row in rows(NO_TIME, 1)])
 def test_no_time(question: str) -> None:
     read = read_time(question, WEDNESDAY)
     assert read is None
-    assert not happens_in(question, read, Wants.STATE)
+    assert not happens_in(question, read, hades.Wants.STATE)
 
 
 def test_a_period_after_the_word_summary() -> None:
-    march = TimeWords(TimeKind.DURING, "March", at("2025-03-01"), at("2025-04-01"))
+    march = hades.TimeWords(hades.TimeKind.DURING, "March", at("2025-03-01"), at("2025-04-01"))
     assert read_bare_time(" March", WEDNESDAY) == march
     assert read_bare_time(" of March", WEDNESDAY) == march
     assert read_bare_time(" the project", WEDNESDAY) is None
@@ -310,7 +304,7 @@ def test_of_several_times_the_first_outside_a_relative_clause_counts() -> None:
     assert read.said == "in March"
     read = read_time("which day did he use to come, in spring", WEDNESDAY)
     assert read is not None
-    assert read.kind is TimeKind.DURING
+    assert read.kind is hades.TimeKind.DURING
 
 
 def test_the_asking_clock_may_have_any_zone() -> None:
@@ -337,7 +331,7 @@ ANY_MOMENT = st.datetimes() | st.sampled_from((datetime.min, datetime.max))
 @given(ANY_QUESTION, ANY_MOMENT, st.integers(-14, 14))
 def test_any_text_can_be_read_at_any_moment(question: str, now: datetime, zone: int) -> None:
     read = read_time(question, now.replace(tzinfo=timezone(timedelta(hours=zone))))
-    assert happens_in(question, read, Wants.STATE) in (True, False)
+    assert happens_in(question, read, hades.Wants.STATE) in (True, False)
     if read:
         assert read.said in question
         assert read.event in read.said

@@ -21,7 +21,7 @@ from debian import program
 from served_making import PATIENCE_S, STATES, Served, running
 from test_uploads import tar_of
 
-from hades.memory import Memory
+import hades
 from hades.serve.auth.caller import Role
 from hades.serve.auth.limits import Limits
 
@@ -171,7 +171,7 @@ def test_a_slow_body_never_reaches_the_server(proxied: Proxied) -> None:
 def go(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Lets the jobs end that `resolve` began."""
     event = threading.Event()
-    monkeypatch.setattr(Memory, "resolve", lambda *_a, **_k: event.wait(600))
+    monkeypatch.setattr(hades.Memory, "resolve", lambda *_a, **_k: event.wait(600))
     yield event
     event.set()
 
