@@ -10,14 +10,14 @@ from pathlib import Path as FilePath
 import pytest
 from making import LIKELY, SPRING, passage, path, recall
 from rich.console import Console
-from typer.testing import CliRunner
 
 import hades
-from hades.cli import app, render
+from hades.cli import render
 from hades.cli.commands import read_json
 from hades.context.text.answers import answer_lines, path_lines, recall_lines
 from hades.context.text.layout import PlainText
 from hades.domain.statement import statement
+from tests.shell import run_hades
 
 FOUND = recall(
     "Why was X rejected?",
@@ -155,7 +155,7 @@ def test_a_plan_from_the_command_line(tmp_path: FilePath) -> None:
 def test_refusals_are_one_sentence(words: tuple[str, ...], path: FilePath) -> None:
     with hades.open(path) as memory:
         memory.remember("a", "x")
-    result = CliRunner().invoke(app, [*words, "--memory", str(path)])
+    result = run_hades(*words, "--memory", str(path))
     assert result.exit_code == 2
     assert result.stderr.startswith("hades: ")
     assert result.stderr.count("\n") == 1
