@@ -36,6 +36,7 @@ def agent() -> Iterator[Agent]:
     # A short path: that of a unix socket has at most 107 bytes.
     with tempfile.TemporaryDirectory(prefix="hk-") as folder:
         agent = Agent(Path(folder))
+        agent.start()
         with hades.open(agent.memory) as memory:
             for topic, content in NOTES.items():
                 memory.remember(topic, content)
