@@ -308,7 +308,7 @@ CONTRACT = frozenset(
     | {"test_exploring", "test_reviewing", "test_findings", "test_summaries", "test_promoting"}
     | {"test_upkeep_of_spaces", "test_hierarchy_anywhere", "test_learning"}
     | {"test_triples", "test_pipeline", "test_search_findings", "test_context", "test_window"}
-    | {"test_sessions"}
+    | {"test_sessions", "test_question", "test_names_of_notes"}
 )
 """The files whose tests of `memory` hold for PostgreSQL and for a client too; one that does not
 is marked `embedded`, with the reason."""
