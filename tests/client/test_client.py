@@ -20,7 +20,7 @@ from serving import Server
 
 import hades
 from hades.operations.declare import OPERATIONS
-from hades.serve.auth.caller import Caller, Role
+from tests.callers import caller
 
 LEAKS = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """httpcore 1.0 leaves a unix socket that nobody listens at to the garbage collector."""
@@ -119,7 +119,7 @@ def test_a_batch_in_a_batch_is_a_part_of_it(client: hades.Memory) -> None:
 
 def test_a_batch_needs_the_role_of_each_of_its_writes(client: hades.Memory, server: Server) -> None:
     client.remember("a", "one")
-    server.caller = Caller("eve", Role.WRITER)
+    server.caller = caller("eve", "writer")
     with pytest.raises(hades.Denied, match="needs the role admin"), client.batch():  # noqa: PT012
         client.remember("b", "two")
         client.purge("a")
@@ -251,11 +251,11 @@ def test_whoever_may_not_is_denied_with_the_same_sentence(
     client: hades.Memory, server: Server
 ) -> None:
     client.remember("a", "one")
-    server.caller = Caller("eve", Role.READER)
+    server.caller = caller("eve", "reader")
     assert client.get("a").content == "one"
     with pytest.raises(hades.Denied, match="needs the role writer: yours is reader"):
         client.remember("a", "two")
-    server.caller = Caller("eve", Role.READER, frozenset({"other"}))
+    server.caller = caller("eve", "reader", "other")
     with pytest.raises(hades.Denied, match="may not use the space 'default'"):
         hades.open(server.address)
 

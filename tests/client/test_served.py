@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.serve.auth.caller import Role
-from hades.serve.auth.keys import Keys, keys_beside
+from tests.callers import new_key
 from tests.shell import run_hades
 
 pytestmark = pytest.mark.slow
@@ -37,9 +36,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("served")
     with hades.open(folder / "m.hades") as memory:
         memory.create_space("work")
-    keys = Keys(keys_beside(folder / "m.hades"))
-    tokens = {role.name.lower(): keys.create(role.name.lower(), role)[1] for role in Role}
-    tokens["work"] = keys.create("work", Role.WRITER, ["work"])[1]
+    tokens = {role: new_key(folder / "m.hades", role) for role in ("reader", "writer", "admin")}
+    tokens["work"] = new_key(folder / "m.hades", "writer", "work")
     command = [*HADES, "serve", "--memory", "m.hades", "--port", "0", "--json"]
     command += ["--rw-socket", "rw.sock", "--admin-socket", "admin.sock"]
     with subprocess.Popen(

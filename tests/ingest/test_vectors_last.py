@@ -20,8 +20,8 @@ from threading import Semaphore, Thread
 import pytest
 
 import hades
-from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
+from tests.callers import caller
 from tests.shell import Shell
 
 pytestmark = pytest.mark.workers
@@ -182,7 +182,7 @@ def test_a_server_answers_while_it_makes_vectors(
     folder: Path, path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hades.memory.EMBEDDED_AT_ONCE", 10)
-    ann = Caller("key:ann", Role.WRITER)
+    ann = caller("key:ann", "writer")
     phases = ("nodes", "chunks", "edges")
 
     async def life() -> hades.Recall:

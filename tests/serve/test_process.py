@@ -14,8 +14,7 @@ from process_making import Process, hades_serve
 from served_making import STATES
 
 import hades
-from hades.serve.auth.caller import Role
-from hades.serve.auth.keys import Keys, keys_beside
+from tests.callers import new_key
 from tests.shell import run_hades
 
 NO_TCP = "--no-tcp"
@@ -128,7 +127,7 @@ def test_it_is_ready_once_it_is_warm(server: Process) -> None:
 def test_a_server_for_reading_only_writes_nothing(path: Path) -> None:
     with hades.open(path) as memory:
         memory.remember("a", "x")
-    Keys(keys_beside(path)).create("laptop", Role.READER)
+    new_key(path, "reader", name="laptop")
     with (
         hades_serve(path, "--port", "0", "--read-only") as server,
         server.client("admin") as client,

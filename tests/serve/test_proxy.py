@@ -22,7 +22,6 @@ from served_making import PATIENCE_S, STATES, Served, running
 from test_uploads import tar_of
 
 import hades
-from hades.serve.auth.caller import Role
 from hades.serve.auth.limits import Limits
 
 pytestmark = pytest.mark.slow
@@ -124,7 +123,7 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
         process = subprocess.Popen([nginx, "-p", str(folder), "-c", str(folder / "nginx.conf")])
         try:
             _await(port, process, folder)
-            yield Proxied(served, port, served.key(Role.WRITER))
+            yield Proxied(served, port, served.key("writer"))
         finally:
             process.terminate()
             process.wait(20)
