@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -28,7 +28,10 @@ from bench.table import note, seconds, show
 from hades.evals.documents import has_quote, spaced
 from hades.evals.ladder import UNHURRIED
 from hades.evals.sets import EvalQuestion, EvalSet, load_set
+from hades.library.excerpt import ExcerptOfLibrary
+from hades.library.volume import Volume
 from hades.models.onnx_encoder import FolderEncoder, Vectors
+from hades.recall.engine import RecallEngine
 
 SETS = ("2wiki", "musique", "documents/runbooks", "documents/site_policy")
 VOLUMES = (1, 4, 16)
@@ -36,6 +39,15 @@ QUESTIONS, PASSAGES = 60, 800
 """Of a set: the first questions, their gold passages, and as many others."""
 SEED = 7
 WRITERS, WRITTEN = (1, 4, 8), 30
+STAGES = {
+    "find": (Volume, "find"),
+    "rows": (Volume, "rows"),
+    "take over": (ExcerptOfLibrary, "add"),
+    "write": (ExcerptOfLibrary, "finish"),
+    "recall": (RecallEngine, "recall"),
+    "all": None,
+}
+"""The stages of a question, and the method of each; `all` is the whole process with its threads."""
 FIELDS = {"id": "id", "title": "title", "text": "text"}
 
 
@@ -74,16 +86,18 @@ def _found(eval_set: EvalSet, folder: Path, *, small: bool) -> None:
                 note(f"{eval_set.name}: {volume.name} of {count}")
             library.status()
             rows.append((f"{count} volumes", *_asked(library, questions)))
-    head = ("", "R@5 %", "lost", "won", "p50 ms", "p95 ms")
+    head = ("", "R@5 %", "lost", "won", "p50 ms", "p95 ms", *(f"{name} ms" for name in STAGES))
     first = rows[0][1]
     shown = []
-    for what, found, times in rows:
+    for what, found, times, stages in rows:
         lost = sum(a > b for a, b in zip(first, found, strict=True))
         won = sum(a < b for a, b in zip(first, found, strict=True))
         cuts = statistics.quantiles(times, n=20)
         share = f"{100 * statistics.fmean(found):.1f}"
-        shown.append((what, share, lost, won, f"{cuts[9]:.0f}", f"{cuts[18]:.0f}"))
-    show(f"{eval_set.name}: {len(questions)} questions, {len(parts)} topics", head, shown)
+        each = (f"{1000 * stages[name] / len(times):.0f}" for name in STAGES)
+        shown.append((what, share, lost, won, f"{cuts[9]:.0f}", f"{cuts[18]:.0f}", *each))
+    title = f"{eval_set.name}: {len(questions)} questions, {len(parts)} topics; stages by processor"
+    show(title, head, shown)
 
 
 def _parts(
@@ -129,16 +143,42 @@ def _ingest(place: Path, parts: dict[str, Path | str]) -> None:
 
 def _asked(
     memory: hades.Memory, questions: Sequence[EvalQuestion]
-) -> tuple[list[float], list[float]]:
-    """The share of the gold in five passages of each question, and the milliseconds."""
+) -> tuple[list[float], list[float], dict[str, float]]:
+    """The share of the gold in five passages of each question, the milliseconds, and the stages."""
     memory.recall("Warm up: who was it?", plan=UNHURRIED)
-    found, times = [], []
-    for question in questions:
-        begun = time.perf_counter()
-        recall = memory.recall(question.text, plan={**UNHURRIED, "final_context": 5})
-        times.append((time.perf_counter() - begun) * 1000)
-        found.append(_share(question, recall.passages[:5]))
-    return found, times
+    found = []
+    times = []
+    with _stages() as stages:
+        for question in questions:
+            begun = time.perf_counter()
+            recall = memory.recall(question.text, plan={**UNHURRIED, "final_context": 5})
+            times.append((time.perf_counter() - begun) * 1000)
+            found.append(_share(question, recall.passages[:5]))
+    return found, times, stages
+
+
+@contextmanager
+def _stages() -> Iterator[dict[str, float]]:
+    """Count the processor seconds of each stage."""
+    spent = dict.fromkeys(STAGES, 0.0)
+    begun = time.process_time()
+    with ExitStack() as stack:
+        for name, place in STAGES.items():
+            if place is not None:
+                stack.enter_context(patch.object(*place, _counted(name, getattr(*place), spent)))
+        yield spent
+    spent["all"] = time.process_time() - begun
+
+
+def _counted(name: str, method: Any, spent: dict[str, float]) -> Any:
+    def counted(*args: Any, **named: Any) -> Any:
+        begun = time.thread_time()
+        try:
+            return method(*args, **named)
+        finally:
+            spent[name] += time.thread_time() - begun
+
+    return counted
 
 
 def _share(question: EvalQuestion, passages: Sequence[hades.Passage]) -> float:

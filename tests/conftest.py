@@ -38,7 +38,6 @@ from hades.graph.lazy_kernel import LazyKernel
 from hades.ingest import pipeline
 from hades.ingest.workers import Workers
 from hades.models.onnx_encoder import Vectors, _Session
-from hades.recall.plan import Plan
 from hades.recall.run import Run, Stage
 from hades.store.sqlite import database as sqlite_database
 
@@ -156,7 +155,7 @@ def _time_enough() -> None:
 
     Tests with limits or a clock of their own get what they ask for.
     """
-    usual, limited = Plan(), Run.stage
+    usual, limited = hades.Plan(), Run.stage
 
     @contextmanager
     def stage(run: Run, name: str, timeout_ms: int | None = None, **given: bool) -> Iterator[Stage]:
@@ -309,7 +308,7 @@ CONTRACT = frozenset(
     | {"test_exploring", "test_reviewing", "test_findings", "test_summaries", "test_promoting"}
     | {"test_upkeep_of_spaces", "test_hierarchy_anywhere", "test_learning"}
     | {"test_triples", "test_pipeline", "test_search_findings", "test_context", "test_window"}
-    | {"test_sessions"}
+    | {"test_sessions", "test_question", "test_names_of_notes"}
 )
 """The files whose tests of `memory` hold for PostgreSQL and for a client too; one that does not
 is marked `embedded`, with the reason."""

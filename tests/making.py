@@ -6,22 +6,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import hades
-from hades.domain.answer import (
-    Conveyance,
-    Diagnostic,
-    Interval,
-    Passage,
-    Path,
-    Recall,
-    StageReport,
-    Step,
-)
-from hades.domain.graph import Node, Reason
-from hades.domain.topics import Chunk
 from hades.models.encoder import count_tokens
 from hades.recall.question.reading import read_question
 
-LIKELY = Interval(0.8, 0.6, 0.9)
+LIKELY = hades.Interval(0.8, 0.6, 0.9)
 SPRING = datetime(2024, 3, 1, tzinfo=UTC)
 
 
@@ -65,9 +53,11 @@ def remember_story(memory: hades.Memory) -> None:
     )
 
 
-def passage(text: str, topic: str = "notes/a", *, heading: str = "", line: int = 1) -> Passage:
-    return Passage(
-        chunk=Chunk(topic, 2, 0, text, 0, len(text), heading, count_tokens([text])[0]),
+def passage(
+    text: str, topic: str = "notes/a", *, heading: str = "", line: int = 1
+) -> hades.Passage:
+    return hades.Passage(
+        chunk=hades.Chunk(topic, 2, 0, text, 0, len(text), heading, count_tokens([text])[0]),
         line=line,
         end_line=line + text.count("\n"),
         valid_from=SPRING,
@@ -80,15 +70,20 @@ def passage(text: str, topic: str = "notes/a", *, heading: str = "", line: int =
     )
 
 
-def path(*names: str, reliability: float = 0.5, snippet: str = "", weight: float = 1.0) -> Path:
+def path(
+    *names: str, reliability: float = 0.5, snippet: str = "", weight: float = 1.0
+) -> hades.Path:
     steps = tuple(
-        Step("leads_to", Node("entity", name), weight, snippet=snippet) for name in names[1:]
+        hades.Step("leads_to", hades.Node("entity", name), weight, snippet=snippet)
+        for name in names[1:]
     )
-    return Path(Node("topic", names[0]), steps, reliability, LIKELY)
+    return hades.Path(hades.Node("topic", names[0]), steps, reliability, LIKELY)
 
 
-def recall(question: str, passages: Sequence[Passage] = (), paths: Sequence[Path] = ()) -> Recall:
-    return Recall(
+def recall(
+    question: str, passages: Sequence[hades.Passage] = (), paths: Sequence[hades.Path] = ()
+) -> hades.Recall:
+    return hades.Recall(
         asked=read_question(question, 0),
         space="default",
         passages=tuple(passages),
@@ -97,14 +92,14 @@ def recall(question: str, passages: Sequence[Passage] = (), paths: Sequence[Path
         tokens=7,
         citations=(),
         plan={"facts": 5},
-        reasons=(Diagnostic(Reason.EVICTED, "pack", "2 passages, 90 tokens"),),
+        reasons=(hades.Diagnostic(hades.Reason.EVICTED, "pack", "2 passages, 90 tokens"),),
         telemetry=(
-            StageReport("seeds", 2.0, reads=12, found=12, added=12, coverage=0.5),
-            StageReport(
+            hades.StageReport("seeds", 2.0, reads=12, found=12, added=12, coverage=0.5),
+            hades.StageReport(
                 "paths", 6.0, found=9, added=4, cut=5, coverage=0.75, capped=True, begun_ms=2.0
             ),
         ),
         ms=8.0,
         belief=LIKELY,
-        conveyance=Conveyance(21.9, 0.32, 0.7),
+        conveyance=hades.Conveyance(21.9, 0.32, 0.7),
     )

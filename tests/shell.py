@@ -11,6 +11,11 @@ from typer.testing import CliRunner, Result
 from hades.cli import app
 
 
+def run_hades(*words: str, **options: Any) -> Result:
+    """Run `hades …` in this process, with options of `CliRunner.invoke`."""
+    return CliRunner().invoke(app, list(words), **options)
+
+
 class Shell:
     """Runs `hades …` on one memory."""
 
@@ -18,7 +23,7 @@ class Shell:
         self.path = path
 
     def run(self, *words: str, stdin: str | bytes | None = None) -> Result:
-        return CliRunner().invoke(app, [*words, "--memory", str(self.path)], input=stdin)
+        return run_hades(*words, "--memory", str(self.path), input=stdin)
 
     def __call__(self, *words: str, stdin: str | None = None) -> str:
         result = self.run(*words, stdin=stdin)
@@ -27,7 +32,7 @@ class Shell:
 
     def alone(self, *words: str) -> str:
         """A command that has no memory, or is given one by its own arguments."""
-        result = CliRunner().invoke(app, list(words))
+        result = run_hades(*words)
         assert result.exit_code == 0, result.output
         return result.output
 

@@ -14,12 +14,11 @@ from pathlib import Path
 
 import pytest
 from damaging import edit
-from typer.testing import CliRunner
 
 import hades
-from hades.cli import app
 from hades.store import schema
 from hades.store.sqlite import opening
+from tests.shell import run_hades
 
 pytestmark = pytest.mark.durable
 
@@ -169,7 +168,7 @@ def test_an_export_of_a_damaged_memory_is_refused_in_one_sentence(
             edit(path, damage)
         else:
             path.write_bytes(original.replace(b"topic/7", b"topic\xff7"))
-        done = CliRunner().invoke(app, ["export", str(target), "--memory", str(path)])
+        done = run_hades("export", str(target), "--memory", str(path))
         assert done.exit_code == 2, damage
         assert done.stderr.startswith("hades: "), damage
         assert done.stderr.count("\n") == 1, damage

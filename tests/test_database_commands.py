@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 from urllib.parse import urlsplit
 
-from typer.testing import CliRunner
-
 import hades
-from hades.cli import app
+from tests.shell import run_hades
 
 
 def _db(*words: str) -> str:
-    result = CliRunner().invoke(app, ["db", *words])
+    result = run_hades("db", *words)
     assert "Traceback" not in result.output
     assert result.exit_code == 0, result.output
     return result.output
 
 
 def _refused(*words: str) -> str:
-    result = CliRunner().invoke(app, ["db", *words])
+    result = run_hades("db", *words)
     assert result.exit_code == 2, result.output
     assert result.stderr.count("\n") == 1
     return result.stderr

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from typer.testing import CliRunner
-
 import hades
-from hades.cli import app
 from hades.cli.demo import WHY
+from tests.shell import run_hades
 
 
 def test_the_demo_shows_what_holds_why_and_what_held(tmp_path: Path) -> None:
     kept = tmp_path / "kept.hades"
-    done = CliRunner().invoke(app, ["demo", "--keep", str(kept)])
+    done = run_hades("demo", "--keep", str(kept))
     assert done.exit_code == 0
     now, why, then, document, code = done.output.split("$ hades ask ")[1:6]
     assert "viable since the storage layer" in now
@@ -27,12 +25,12 @@ def test_the_demo_shows_what_holds_why_and_what_held(tmp_path: Path) -> None:
     assert "walk_many calls hades.graph.ppr.seeded" in code
     with hades.open(kept, create=False) as memory:
         assert "Bug 412" in str(memory.at("2024-01-31").ask(WHY))
-    again = CliRunner().invoke(app, ["demo", "--keep", str(kept)])
+    again = run_hades("demo", "--keep", str(kept))
     assert (again.exit_code, "exists already" in again.stderr) == (2, True)
 
 
 def test_the_demo_as_json_keeps_nothing(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["demo", "--json"])
+    done = run_hades("demo", "--json")
     answers = json.loads(done.stdout)
     assert [answer["at"] for answer in answers] == [None, None, "2024-01-31", None, None]
     assert not list(tmp_path.iterdir())

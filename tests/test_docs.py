@@ -17,9 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from hades.cli import app
+from tests.shell import run_hades
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -78,7 +77,7 @@ def _run(command: str) -> None:
         while words and re.match(r"[A-Z_]+=", words[0]):
             environment.setenv(*words.pop(0).split("=", 1))
         if words and words[0] == "hades":
-            told = CliRunner().invoke(app, words[1:], catch_exceptions=False)
+            told = run_hades(*words[1:], catch_exceptions=False)
             assert told.exit_code == 0, f"$ {command}\n{told.output}"
             return
     done = subprocess.run(command, shell=True, capture_output=True, text=True)

@@ -15,9 +15,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from typer.testing import CliRunner
 
-from hades.cli import app, docs
+from hades.cli import docs
+from tests.shell import run_hades
 
 ROOT = Path(__file__).parent.parent
 RUN = """
@@ -90,7 +90,7 @@ def test_pages_that_are_not_installed_are_told_in_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(docs, "PLACES", (tmp_path,))
-    result = CliRunner().invoke(app, ["docs"])
+    result = run_hades("docs")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == (
         "hades: The pages are not installed: read the folder docs/ of the sources.\n"

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hades
-from hades.domain.topics import Chunk
 from hades.store.store import Store
 from tests.conftest import HeldClock
 
@@ -51,7 +50,7 @@ def _put_chunk(store: Store) -> None:
         (state,) = [
             p.state for p in passages.pending(1, 1, 99) if p.topic == "design/x" and p.version == 2
         ]
-        cut = Chunk("design/x", 2, 0, "Viable", 0, 6, heading="Top", tokens=2)
+        cut = hades.Chunk("design/x", 2, 0, "Viable", 0, 6, heading="Top", tokens=2)
         (chunk,) = passages.place(write, state, [cut])
         passages.put_vectors(write, "tiny", 2, [(chunk << 3 | 2, b"\x01\x02\x03\x04")])
         store.mentions.introduce(write, 1, "Viability", "concept", 7, [chunk])

@@ -8,13 +8,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import hades
-from hades.cli import app
 from hades.errors import Conflict, Denied, InvalidInput, NotFound, Unavailable
 from hades.hooks.adopting import adopt
 from hades.project import make_project_folder, memories_left, project_memory, project_root
+from tests.shell import run_hades
 
 
 @pytest.fixture(autouse=True)
@@ -190,16 +189,16 @@ def test_a_memory_in_the_work_tree_is_refused_until_it_is_adopted(
     with pytest.raises(Denied, match="hades hooks adopt"):
         make_project_folder(root)
     monkeypatch.chdir(root)
-    unsure = CliRunner().invoke(app, ["hooks", "adopt"])
+    unsure = run_hades("hooks", "adopt")
     assert unsure.exit_code == 2
     assert old.exists()
-    done = CliRunner().invoke(app, ["hooks", "adopt", "--yes"])
+    done = run_hades("hooks", "adopt", "--yes")
     assert done.exit_code == 0, done.output
     new = make_project_folder(root)
     assert done.output == f"Moved {old} to {new}.\n"
     assert [path.name for path in old.parent.iterdir()] == [".gitignore"]
     assert new.with_name("memory.hades.index").exists()
-    read = CliRunner().invoke(app, ["get", "name", "--memory", "project:"])
+    read = run_hades("get", "name", "--memory", "project:")
     assert "old" in read.output
     with pytest.raises(NotFound):
         adopt(root, old)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import hades
 from hades.context.tokens import count
-from hades.domain.graph import Reason
 from hades.domain.summaries import TOKENS, SummaryPeriod, cite, read_lines
 from hades.lifecycle import consolidate
 
@@ -175,7 +174,7 @@ def test_the_context_has_the_same_overview(memory: hades.Memory, clock: HeldCloc
     section = {one.name: one for one in found.sections}["summaries"]
     told = [one.text for one in section.items]
     assert told == [one.chunk.text for one in memory.recall(asked).passages]
-    assert not [note for note in found.reasons if note.reason is Reason.NO_HIERARCHY]
+    assert not [note for note in found.reasons if note.reason is hades.Reason.NO_HIERARCHY]
 
 
 def test_the_first_day_there_is(memory: hades.Memory, clock: HeldClock) -> None:
@@ -399,7 +398,7 @@ def test_the_last_day_there_is(memory: hades.Memory, clock: HeldClock) -> None:
 
 
 def _hierarchy(found: hades.Recall) -> str:
-    return "; ".join(one.detail for one in found.reasons if one.reason is Reason.NO_HIERARCHY)
+    return "; ".join(one.detail for one in found.reasons if one.reason is hades.Reason.NO_HIERARCHY)
 
 
 @pytest.mark.embedded("a client fetches files in another way")

@@ -32,6 +32,9 @@ ALONE_S = 0.5
 """Work that takes longer gets more than one worker. Starting a worker takes 0.1 s."""
 ANSWER_MB_BESIDE_TEXT = 256
 """Room in an answer for outline and metadata."""
+ENDING_S = 10.0
+"""How long a worker that was told to end may take. A busy machine needs more than a second, and a
+worker that is killed counts as crashed."""
 
 Answer = Document | Bad
 Answers = Queue[Answer | BaseException | None]
@@ -149,13 +152,13 @@ class Workers:
 
 
 def _end(process: subprocess.Popen[bytes]) -> int:
-    """Close the streams of a worker, wait 1 s for its end, then kill it. Return its exit code."""
+    """Close the streams of a worker, wait for its end, then kill it. Return its exit code."""
     for stream in (process.stdin, process.stdout):
         if stream is not None:
             with suppress(OSError):
                 stream.close()
     try:
-        return process.wait(1)
+        return process.wait(ENDING_S)
     except subprocess.TimeoutExpired:
         process.kill()
         return process.wait()

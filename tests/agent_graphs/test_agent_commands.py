@@ -11,7 +11,7 @@ from serving import ANN
 from shell import Shell
 
 import hades
-from hades.serve.auth.caller import Caller, Role
+from tests.callers import caller
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +67,14 @@ def test_a_line_that_is_too_long_does_not_end_a_chat(shell: Shell) -> None:
 def test_a_chat_over_a_server_needs_a_space_that_an_admin_creates(server: Any, path: Path) -> None:
     with server.serving(path), hades.open(server.address) as admin:
         admin.remember("people/maya", "Maya Lind leads Atlas.")
-        server.caller = Caller("eve", Role.WRITER)
+        server.caller = caller("eve", "writer")
         shell = Shell(server.address)
         assert "ask an admin for `hades spaces create checkpoints`" in shell.refused(
             "chat", stdin="Who leads Atlas?\n"
         )
         server.caller = ANN
         admin.create_space("checkpoints")
-        server.caller = Caller("eve", Role.WRITER)
+        server.caller = caller("eve", "writer")
         result = shell.run("chat", stdin="Who leads Atlas?\nremember that Ann leads Borealis.\n")
         assert "Maya Lind leads Atlas" in result.stdout
         assert "not a server: use `remember` there" in result.stderr

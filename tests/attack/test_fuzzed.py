@@ -27,7 +27,7 @@ from hades.ingest.document import Bad, Document, Unreadable
 from hades.ingest.readers import asciidoc, chats, html, markdown, office, rst, text
 from hades.ingest.readers.code.reader import read_code
 from hades.ingest.reading import Task, holds_many, read
-from hades.recall.plan import Plan, make_plan
+from hades.recall.plan import make_plan
 from tests.attack.files import _pdf, _stream, _zipped
 from tests.attack.mutating import json_bytes, mutated_bytes, mutated_value, mutated_zip
 
@@ -421,13 +421,13 @@ def test_a_number_that_no_float_holds_is_refused(exported: Path, tmp_path: Path)
 @given(seeds)
 def test_a_mutated_plan_is_clamped_or_refused(seed: int) -> None:
     chance = random.Random(seed)
-    wanted = mutated_value(Plan().model_dump(mode="json"), chance)
+    wanted = mutated_value(hades.Plan().model_dump(mode="json"), chance)
     try:
-        plan, _ = make_plan(Plan(), wanted)
+        plan, _ = make_plan(hades.Plan(), wanted)
     except hades.InvalidInput as error:
         _check(error)
     else:
-        Plan.model_validate(plan.model_dump())
+        hades.Plan.model_validate(plan.model_dump())
 
 
 PARTS = (

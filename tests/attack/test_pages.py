@@ -24,9 +24,7 @@ from serve.process_making import Process, hades_serve
 from ui.tabs import EVENTS, SEPARATOR, Tab
 
 import hades
-from hades.serve.auth.browsers import StartLinks
-from hades.serve.auth.caller import Role
-from hades.serve.auth.keys import Keys, keys_beside
+from tests.callers import keys_of, new_key, start_link
 
 LONG = os.environ.get("HADES_ATTACK") == "long"
 HIDDEN = "The safe is opened by 4711."
@@ -48,16 +46,12 @@ class Victims:
     def url(self) -> str:
         return self.process.where("http")
 
-    @property
-    def keys(self) -> Keys:
-        return Keys(keys_beside(self.memory))
-
-    def key(self, role: Role, *spaces: str) -> str:
-        return self.keys.create(f"k{len(self.keys.listed())}", role, spaces or None)[1]
+    def key(self, role: str, *spaces: str) -> str:
+        return new_key(self.memory, role, *spaces)
 
     def add_page(self) -> Tab:
         """A writer's page to add notes to the space `secret`, drawn."""
-        tab = Tab(self.url).sign_in(self.key(Role.WRITER, "secret")).load("/add?space=secret")
+        tab = Tab(self.url).sign_in(self.key("writer", "secret")).load("/add?space=secret")
         tab.wait_for("Added in this session")
         return tab
 
@@ -65,7 +59,7 @@ class Victims:
     def owner(self) -> Tab:
         """The owner's page of keys, drawn."""
         tab = Tab(self.url)
-        tab.http.get(f"/start/{StartLinks(self.memory).create()}").raise_for_status()
+        tab.http.get(start_link(self.memory)).raise_for_status()
         tab.load("/keys").wait_for("Create the space")
         return tab
 
@@ -76,7 +70,7 @@ class Victims:
     @cached_property
     def reader(self) -> Tab:
         """An open page of a reader of another space."""
-        tab = Tab(self.url).sign_in(self.key(Role.READER, "default")).load("/topics")
+        tab = Tab(self.url).sign_in(self.key("reader", "default")).load("/topics")
         tab.wait_for("public")
         return tab
 
@@ -91,9 +85,9 @@ class Victims:
     def planted(self) -> bool:
         """Whether an attack wrote something; what it wrote is removed."""
         time.sleep(WAIT_S)
-        found = [key.name for key in self.keys.listed() if key.name == PLANTED]
+        found = [key.name for key in keys_of(self.memory).listed() if key.name == PLANTED]
         for name in found:
-            self.keys.revoke(name)
+            keys_of(self.memory).revoke(name)
         with self.process.client("admin") as admin:
             topics = admin.get("/v1/spaces/secret/topics").json()["items"]
             written = [it["name"] for it in topics if PLANTED in it["name"]]
@@ -112,7 +106,7 @@ def posing_as(victim: Tab, attacker: Tab) -> Tab:
     return tab
 
 
-def new_key(tab: Tab) -> dict[str, object]:
+def planted_key(tab: Tab) -> dict[str, object]:
     return tab.submission("role", name=PLANTED, role="admin", spaces="")
 
 
@@ -132,13 +126,13 @@ def stranger_creates_and_reads_an_admin_key(victims: Victims) -> bool:
     attacker.connect()
     if not receives(attacker, "Create the space"):
         return False
-    attacker.emit("event", new_key(attacker))
+    attacker.emit("event", planted_key(attacker))
     return receives(attacker, "shown only this once")
 
 
 def stranger_without_a_cookie_creates_a_key(victims: Victims) -> bool:
     attacker = posing_as(victims.owner, Tab(victims.url))
-    return attacker.emit("event", new_key(victims.owner)).is_success
+    return attacker.emit("event", planted_key(victims.owner)).is_success
 
 
 def stranger_gives_a_parameter_twice(victims: Victims) -> bool:
@@ -151,7 +145,7 @@ def stranger_gives_a_parameter_twice(victims: Victims) -> bool:
     if not opened.text.startswith("0{"):
         return False
     sid = json.loads(opened.text[1:].split(SEPARATOR)[0])["sid"]
-    bodies = ("40", "42" + json.dumps(["event", new_key(victims.owner)]))
+    bodies = ("40", "42" + json.dumps(["event", planted_key(victims.owner)]))
     for body in bodies:
         answer = attacker.http.post(f"{EVENTS}?{query}&sid={sid}", content=body.encode())
     return answer.is_success
@@ -261,7 +255,8 @@ def writer_goes_on_after_signing_out(victims: Victims) -> bool:
 
 def writer_goes_on_after_the_key_was_revoked(victims: Victims) -> bool:
     tab = victims.add_page()
-    victims.keys.revoke(victims.keys.listed()[-1].name)
+    keys = keys_of(victims.memory)
+    keys.revoke(keys.listed()[-1].name)
     return tab.emit("event", new_note(tab)).is_success or tab.get().is_success
 
 
@@ -282,7 +277,7 @@ def visitor_upgrades_to_a_websocket(victims: Victims) -> bool:
 
 
 def reader_signs_an_owner_out(victims: Victims) -> bool:
-    owner, key = victims.owner, victims.key(Role.READER, "default")
+    owner, key = victims.owner, victims.key("reader", "default")
     with httpx.Client(base_url=victims.url, timeout=60) as http:
         for _ in range(SIGN_INS):
             http.post("/sign-in", data={"key": key})
@@ -357,7 +352,7 @@ def test_what_no_page_sends_gets_a_sentence(victims: Victims) -> None:
 
 def test_a_reader_of_one_space_sees_no_figures_of_the_server(victims: Victims) -> None:
     def health(*spaces: str) -> str:
-        tab = Tab(victims.url).sign_in(victims.key(Role.READER, *spaces)).load("/health")
+        tab = Tab(victims.url).sign_in(victims.key("reader", *spaces)).load("/health")
         return tab.wait_for("Quality")
 
     figures = ("Time of questions", "Caches")

@@ -134,7 +134,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Swept]:
         tokens = {
             name: None
             if rights.role is None
-            else served.key(rights.role, None if rights.spaces is None else list(rights.spaces))
+            else served.key(rights.role.name.lower(), *(rights.spaces or ()))
             for name, rights in CALLERS.items()
         }
         yield Swept(served, path, ids, api, tokens)

@@ -17,12 +17,12 @@ from serve.served_making import running
 import hades
 from hades.compat.pathrag import format_paths_for_prompt
 from hades.serve.auth import connection
-from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
 from hades.serve.graphql import query
 from hades.serve.pool import Overloaded
+from tests.callers import caller
 
-GREEDY, ANN = Caller("key:greedy", Role.WRITER), Caller("key:ann", Role.WRITER)
+GREEDY, ANN = caller("key:greedy", "writer"), caller("key:ann", "writer")
 
 
 @pytest.mark.parametrize("kind", ["read", "write"])
@@ -66,7 +66,7 @@ def test_idle_connections_leave_other_listeners_their_places(
                 assert client.get("/v1").status_code == 200
         for one in idle:
             one.close()
-        with served.by("http", served.key(Role.READER)) as client:
+        with served.by("http", served.key("reader")) as client:
             assert client.get("/v1").status_code == 200
 
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from making import UNHURRIED
 
 import hades
-from hades.domain.answer import Step
 from hades.recall.rank.baselines import SYSTEMS
 from hades.recall.warming import load_kernels
 
@@ -56,7 +55,7 @@ def plain(found: Any) -> Any:
     if dataclasses.is_dataclass(found) and not isinstance(found, type):
         fields = (field.name for field in dataclasses.fields(found))
         gone = {"id", "ms", "begun_ms", "conveyance"} | (
-            {"edge"} if isinstance(found, Step) else set()
+            {"edge"} if isinstance(found, hades.Step) else set()
         )
         kept = [name for name in fields if name not in gone]
         return {name: plain(getattr(found, name)) for name in kept}

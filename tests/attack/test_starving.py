@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from serve.served_making import running
 
-from hades.serve.auth.caller import Role
-
 GIANTS, CHARACTERS = (12, 6_000_000) if os.environ.get("HADES_ATTACK") == "long" else (3, 150_000)
 QUESTIONS = 5
 HANG_S = 120.0
@@ -19,7 +17,7 @@ HANG_S = 120.0
 def test_notes_are_found_while_giants_wait(tmp_path: Path) -> None:
     line = "The pump of hall {n} was tested by Ann Lee of Acme and held its pressure. "
     with running(tmp_path) as served:
-        greedy, other = (served.by("http", served.key(Role.WRITER)) for _ in range(2))
+        greedy, other = (served.by("http", served.key("writer")) for _ in range(2))
         greedy.timeout = other.timeout = HANG_S
         with greedy, other:
             for giant in range(GIANTS):

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import hades
-from hades.cli import app
-from hades.serve.auth.caller import Role
-from hades.serve.auth.keys import Keys, keys_beside
+from tests.callers import new_key
+from tests.shell import run_hades
 
 pytestmark = pytest.mark.slow
 
@@ -38,9 +36,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("served")
     with hades.open(folder / "m.hades") as memory:
         memory.create_space("work")
-    keys = Keys(keys_beside(folder / "m.hades"))
-    tokens = {role.name.lower(): keys.create(role.name.lower(), role)[1] for role in Role}
-    tokens["work"] = keys.create("work", Role.WRITER, ["work"])[1]
+    tokens = {role: new_key(folder / "m.hades", role) for role in ("reader", "writer", "admin")}
+    tokens["work"] = new_key(folder / "m.hades", "writer", "work")
     command = [*HADES, "serve", "--memory", "m.hades", "--port", "0", "--json"]
     command += ["--rw-socket", "rw.sock", "--admin-socket", "admin.sock"]
     with subprocess.Popen(
@@ -198,7 +195,7 @@ def test_a_history_is_read_by_the_server_itself(served: Served, tmp_path: Path) 
 def test_commands_work_against_a_server(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(*words: str, address: str = served.rw) -> str:
         monkeypatch.setenv("HADES_PATH", address)
-        return CliRunner().invoke(app, words).output
+        return run_hades(*words).output
 
     assert "remembered cli/x@1" in run("remember", "cli/x", "Approach X was rejected")
     assert "Approach X was rejected" in run("get", "cli/x")
@@ -213,7 +210,7 @@ def test_commands_work_against_a_server(served: Served, monkeypatch: pytest.Monk
 def test_secrets_are_not_shown(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HADES_PATH", "http://:hidden@127.0.0.1:9")
     monkeypatch.setenv("HADES_KEY", "hidden")
-    shown = CliRunner().invoke(app, ["settings"]).output
+    shown = run_hades("settings").output
     assert "http://127.0.0.1:9" in shown
     assert "hidden" not in shown
-    assert "hidden" not in CliRunner().invoke(app, ["get", "x"]).output
+    assert "hidden" not in run_hades("get", "x").output

@@ -16,7 +16,6 @@ from notes_making import remember_subjects
 
 import hades
 from hades.compat.hirag import format_path_prompt
-from hades.domain.weights import PathScoring
 
 CONFIG = """
 hirag_pathrag:
@@ -112,7 +111,7 @@ def test_a_path_has_the_score_of_the_query(memory: hades.Memory) -> None:
     )
     raw = math.log(0.9 * 0.6) + math.log(0.8 * 0.7) + math.log(0.7 * 0.8)
     assert path.score == pytest.approx(math.exp(raw / (1 + 0.3 * (3 - 2))))
-    scoring = PathScoring(1.0, 0.0, 0.3, 0.0, boosts)
+    scoring = hades.PathScoring(1.0, 0.0, 0.3, 0.0, boosts)
     assert scoring.score(list(boosts), [0.9, 0.8, 0.7]) == pytest.approx(path.score)
 
 

@@ -9,17 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import LIKELY, SPRING, passage, path
 
+import hades
 from hades.context.pack import LEDGER_TOKENS_AT_MOST, PATH_TOKENS_AT_MOST, Packed, pack
 from hades.context.tokens import count, cut, cut_words
-from hades.domain.answer import Fact, Passage, Path, indented
-from hades.domain.graph import Edge, Node, Reason
-from hades.domain.hierarchy import Cluster, Theme
+from hades.domain.answer import indented
 from hades.models.encoder import count_tokens
 
 
 def packed(
-    passages: Sequence[Passage] = (),
-    paths: Sequence[Path] = (),
+    passages: Sequence[hades.Passage] = (),
+    paths: Sequence[hades.Path] = (),
     *,
     question: str = "Why was it rejected?",
     budget: int = 1_000,
@@ -78,7 +77,7 @@ def test_the_least_reliable_goes_first_and_a_note_says_so() -> None:
     found = packed(passages, budget=120)
     assert found.passages[0].chunk.topic == "t0"
     assert len(found.passages) < 5
-    assert any(note.reason is Reason.EVICTED for note in found.diagnostics)
+    assert any(note.reason is hades.Reason.EVICTED for note in found.diagnostics)
     assert found.tokens <= 120
 
 
@@ -88,7 +87,7 @@ def test_a_passage_larger_than_the_budget_is_cut_at_a_sentence() -> None:
     shown = found.context.split("\n", 5)[-1]
     assert indented(text).startswith(shown)
     assert shown.endswith("caches.")
-    assert found.diagnostics[0].reason is Reason.BUDGET_EXHAUSTED
+    assert found.diagnostics[0].reason is hades.Reason.BUDGET_EXHAUSTED
     assert found.citations[0].end_line == 10 + shown.count("\n")
     assert found.passages[0].chunk.text == text
 
@@ -115,7 +114,7 @@ def test_caps_are_kept_and_told() -> None:
     found = packed([passage("x")] * 4, paths, passages_at_most=2, paths_at_most=3)
     assert len(found.passages) == 2
     assert [p.reliability for p in found.paths] == [0.5, 0.4, 0.3]
-    assert [n.reason for n in found.diagnostics] == [Reason.CAP_EXCEEDED] * 2
+    assert [n.reason for n in found.diagnostics] == [hades.Reason.CAP_EXCEEDED] * 2
 
 
 def test_a_path_has_its_own_limit_and_all_paths_theirs() -> None:
@@ -127,7 +126,7 @@ def test_a_path_has_its_own_limit_and_all_paths_theirs() -> None:
     assert sum(count_tokens(lines)) <= LEDGER_TOKENS_AT_MOST
     assert lines[-1].endswith("…")
     assert "words words" not in found.context
-    assert any(note.reason is Reason.EVICTED for note in found.diagnostics)
+    assert any(note.reason is hades.Reason.EVICTED for note in found.diagnostics)
 
 
 def test_one_path_is_shown_once() -> None:
@@ -136,16 +135,16 @@ def test_one_path_is_shown_once() -> None:
 
 def test_a_question_that_is_a_text_is_cut() -> None:
     found = packed([passage("The answer.")], question="Who is it? " * 2_000, budget=200)
-    assert found.diagnostics[0].reason is Reason.CUT_QUESTION
+    assert found.diagnostics[0].reason is hades.Reason.CUT_QUESTION
     assert "The answer." in found.context
     assert found.tokens <= 200
 
 
 def test_no_budget_is_too_small_to_be_kept() -> None:
     """A question, facts and paths may each have their share, and more than all of it together."""
-    ends = Node("topic", "bug y"), Node("topic", "design x")
-    edge = Edge(1, ends[0], "stops", ends[1], 1.0, SPRING, None, SPRING)
-    facts = [Fact(edge, "Bug Y stops it.", 0.9, LIKELY)] * 40
+    ends = hades.Node("topic", "bug y"), hades.Node("topic", "design x")
+    edge = hades.Edge(1, ends[0], "stops", ends[1], 1.0, SPRING, None, SPRING)
+    facts = [hades.Fact(edge, "Bug Y stops it.", 0.9, LIKELY)] * 40
     paths = [path("bug y", f"design {number}", reliability=0.9) for number in range(20)]
     for budget in range(0, 400, 7):
         found = pack(
@@ -213,7 +212,10 @@ def test_the_built_in_tokenizer_never_looks_across_white_space(
 
 def test_every_theme_is_named_within_the_ledger() -> None:
     themes = [
-        Theme(Cluster(f"c_{n}", 2, "bread, dough, flour, oven", "Bread needs flour. " * 9, 7), 0.1)
+        hades.Theme(
+            hades.Cluster(f"c_{n}", 2, "bread, dough, flour, oven", "Bread needs flour. " * 9, 7),
+            0.1,
+        )
         for n in range(8)
     ]
     packed = pack("?", [], [], budget=5_000, passages_at_most=5, paths_at_most=0, themes=themes)

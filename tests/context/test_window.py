@@ -15,15 +15,12 @@ from hypothesis import strategies as st
 from models.chat_making import scripted
 
 import hades
-from hades.context.window import ContextWindow
-from hades.domain.context import CoreBlock
-from hades.domain.topics import State
 from hades.models.chat import open_chat_model
 
 
-def filled(memory: hades.Memory, **options: Any) -> ContextWindow:
+def filled(memory: hades.Memory, **options: Any) -> hades.ContextWindow:
     """A window in which a conversation of twelve turns was held."""
-    window = ContextWindow(memory, 300, name="conversation/monday", kept_turns=2, **options)
+    window = hades.ContextWindow(memory, 300, name="conversation/monday", kept_turns=2, **options)
     for day in range(1, 7):
         window.say("user", f"On day {day} the pump number {day * 7} in the cellar ran dry again.")
         window.say("assistant", f"Noted: pump {day * 7} ran dry on day {day}, in the cellar.")
@@ -63,7 +60,7 @@ def test_what_was_paged_out_is_found_and_comes_back(memory: hades.Memory) -> Non
 
 
 def test_priority_then_reliability_decides_what_goes(memory: hades.Memory) -> None:
-    window = ContextWindow(memory, 300)
+    window = hades.ContextWindow(memory, 300)
     words = "word " * 40
     window.put("kept", words, priority="high", reliability=0.1)
     window.put("sure", words, reliability=0.9)
@@ -97,12 +94,12 @@ def test_core_blocks_are_pinned_and_evidence_has_its_best_at_both_ends(
     memory.core_append("human", "Ann runs the light house.")
     memory.remember("lamp/a", "The lamp of the light house burns oil.")
     memory.remember("lamp/b", "The lamp was made in Leith.")
-    window = ContextWindow(memory, 1_000)
+    window = hades.ContextWindow(memory, 1_000)
     window.recall("What does the lamp burn?")
     text = window.render()
     assert text.startswith("# Core memory\n\n[core/human]\n Ann runs the light house.\n\n")
     assert "# Evidence\n\n[lamp/a@1#0]\n The lamp of the light house burns oil.\n\n" in text
-    other = ContextWindow(memory, 1_000)
+    other = hades.ContextWindow(memory, 1_000)
     for number in range(5):
         other.put(f"lamp/{number}", "Oil.", section="recall", reliability=number / 10)
     shown = re.findall(r"^\[(lamp/\d)\]", other.render(), re.MULTILINE)
@@ -115,7 +112,7 @@ def test_core_blocks_are_pinned_and_evidence_has_its_best_at_both_ends(
 def test_a_text_that_is_too_long_is_cut_and_kept_whole_in_the_memory(
     memory: hades.Memory,
 ) -> None:
-    window = ContextWindow(memory, 200)
+    window = hades.ContextWindow(memory, 200)
     long = " ".join(f"w{number}" for number in range(2_000))
     window.say("user", long)
     assert window.tokens <= 200
@@ -126,7 +123,7 @@ def test_a_text_that_is_too_long_is_cut_and_kept_whole_in_the_memory(
 
 def test_what_cannot_fit_is_refused_and_nothing_changes(memory: hades.Memory) -> None:
     memory.remember("core/manual", "word " * 170, metadata={"limit": 200})
-    window = ContextWindow(memory, 210)
+    window = hades.ContextWindow(memory, 210)
     before = window.render()
     with pytest.raises(hades.InvalidInput, match=r"does not fit: 1.. of 210 tokens are taken"):
         window.say("user", "word " * 100)
@@ -172,15 +169,15 @@ class Kept:
     """A memory of a dict, for thousands of random steps."""
 
     pages: dict[str, str] = field(default_factory=dict)
-    blocks: list[CoreBlock] = field(default_factory=list)
+    blocks: list[hades.CoreBlock] = field(default_factory=list)
 
-    def core(self) -> list[CoreBlock]:
+    def core(self) -> list[hades.CoreBlock]:
         return self.blocks
 
     def topics(self, glob: str | None = None) -> list[Any]:
         return []
 
-    def remember(self, topic: str, content: str, **options: Any) -> State:
+    def remember(self, topic: str, content: str, **options: Any) -> hades.State:
         if topic in self.pages:
             raise hades.Conflict(topic)
         self.pages[topic] = content
@@ -203,11 +200,11 @@ steps = st.lists(
 def test_the_limit_holds_and_nothing_is_lost(
     name: str, steps: list[tuple[str, str, str]], limit: int, kept: int, core: str
 ) -> None:
-    memory = Kept(blocks=[CoreBlock("human", core, 0, 60, True, "", 1)])
+    memory = Kept(blocks=[hades.CoreBlock("human", core, 0, 60, True, "", 1)])
 
-    def live() -> ContextWindow:
+    def live() -> hades.ContextWindow:
         memory.pages = {}
-        window = ContextWindow(memory, limit, tokens=name, kept_turns=kept)  # type: ignore[arg-type]
+        window = hades.ContextWindow(memory, limit, tokens=name, kept_turns=kept)  # type: ignore[arg-type]
         said: list[str] = []
         for number, (what, who, text) in enumerate(steps):
             before = window.blocks

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from hades.cli import app
 from hades.errors import InvalidInput
 from hades.evals import load_set, measure_everyday, measure_sessions, open_set
 from hades.evals.by_type import ByType, Outcome
@@ -22,6 +20,8 @@ from hades.evals.sets import EvalQuestion
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
 import evaluate
+
+from tests.shell import run_hades
 
 OVENS = [
     {"at": "2025-01-07T09:00Z", "op": "remember", "topic": "oven/1", "content": "Oven 1 is old."},
@@ -261,7 +261,7 @@ def test_only_a_corpus_has_a_ladder(ovens: Path, tmp_path: Path) -> None:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Any:
-    return lambda *words: CliRunner().invoke(app, ["eval", *map(str, words)])
+    return lambda *words: run_hades("eval", *map(str, words))
 
 
 @pytest.mark.slow

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from hades.cli import app
 from hades.errors import InvalidInput
 from hades.evals import ByType, load_set, measure_documents, open_set
 from hades.evals.documents import has_quote, spaced
@@ -22,6 +20,8 @@ from hades.evals.train import train
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
 import evaluate
+
+from tests.shell import run_hades
 
 OBSERVATORY = Path(__file__).parent / "observatory"
 LADDER = ["dense", "words", "hybrid", "fusion", "full"]
@@ -168,7 +168,7 @@ def test_the_command_prints_tables_json_and_a_report(
     monkeypatch.setenv("HADES_CACHE", str(cache))
 
     def run(*words: object) -> Any:
-        return CliRunner().invoke(app, ["eval", str(OBSERVATORY), *map(str, words)])
+        return run_hades("eval", str(OBSERVATORY), *map(str, words))
 
     shown = run("--systems", "ask,words", "--limit", 2, "--report", tmp_path)
     assert shown.exit_code == 0, shown.output

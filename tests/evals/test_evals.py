@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from hades.cli import app
-from hades.domain.topics import Chunk, Hit
+import hades
 from hades.errors import HadesError, InvalidInput
 from hades.evals import Index, Measured, load_set, measure, open_set
 from hades.evals.measure import QuestionResult, ranking, score
 from hades.evals.metrics import expected_calibration_error
 from hades.evals.report import to_markdown, write_report
 from hades.recall.rank.baselines import SYSTEMS
+from tests.shell import run_hades
 
 RECIPE = " ".join(f"Step {n}: boil the beans, salt them, wait." for n in range(60))
 RANG = " ".join(f"On day {n} I rang it and rang it." for n in range(60))
@@ -96,10 +95,10 @@ def test_gold_that_is_not_in_the_corpus_is_named(coast: Path, tmp_path: Path) ->
     ]
     write(tmp_path / "other.jsonl", wrong)
     words = ["eval", str(coast), "--questions", str(tmp_path / "other.jsonl"), "--systems", "words"]
-    told = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+    told = json.loads(run_hades(*words, "--json").stdout)
     some = ["P4", "x0", "x1", "x2", "x3"]
     assert told["lost_gold"] == {"questions": 2, "passages": 7, "some": some}
-    shown = CliRunner().invoke(app, [*words, "--report", str(tmp_path / "report")])
+    shown = run_hades(*words, "--report", str(tmp_path / "report"))
     sentence = (
         "2 of 3 questions have gold that is not in the corpus, and counts as not found: "
         "P4 (of q5), x0 (of q6), x1 (of q6), x2 (of q6), x3 (of q6) and 2 more."
@@ -240,8 +239,8 @@ def test_a_turn_without_a_conversation_is_refused(chats: Path, tmp_path: Path) -
         open_set(load_set(chats), tmp_path / "cache").__enter__()
 
 
-def hit(topic: str, ordinal: int = 0) -> Hit:
-    return Hit(Chunk(topic, 1, ordinal, "text", 0, 4), 1.0, {}, 1)
+def hit(topic: str, ordinal: int = 0) -> hades.Hit:
+    return hades.Hit(hades.Chunk(topic, 1, ordinal, "text", 0, 4), 1.0, {}, 1)
 
 
 def test_several_chunks_of_one_passage_count_once() -> None:
@@ -312,7 +311,7 @@ def test_a_report_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("HADES_CACHE", str(tmp_path / "cache"))
-    return lambda *words: CliRunner().invoke(app, ["eval", *map(str, words)])
+    return lambda *words: run_hades("eval", *map(str, words))
 
 
 def test_the_command_prints_a_table_or_json(coast: Path, tmp_path: Path, run: Any) -> None:

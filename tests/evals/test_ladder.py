@@ -8,9 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from hades.cli import app
 from hades.errors import InvalidInput
 from hades.evals import Ladder, load_set, measure_ladder, open_set
 from hades.evals.chart import to_svg
@@ -21,6 +19,7 @@ from hades.evals.ladder import (
     is_bridge,
 )
 from hades.evals.report import write_report
+from tests.shell import run_hades
 
 PASSAGES = [
     {"id": "p1", "title": "Ada Brook", "text": "Ada Brook keeps the lighthouse at Gull Point."},
@@ -64,7 +63,7 @@ def test_every_rung_is_measured_or_says_why_not(coast: Path, tmp_path: Path) -> 
 
 def test_a_report_has_a_table_and_a_picture(coast: Path, tmp_path: Path) -> None:
     asked = ["eval", str(coast), "--ladder", "--report", str(tmp_path / "report"), "--json"]
-    done = CliRunner().invoke(app, asked, env={"HADES_CACHE": str(tmp_path / "cache")})
+    done = run_hades(*asked, env={"HADES_CACHE": str(tmp_path / "cache")})
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["rungs"]["PathRAG"]["recall@5"] == 1
     page = (tmp_path / "report" / "coast-ladder.md").read_text(encoding="utf-8")
@@ -74,7 +73,7 @@ def test_a_report_has_a_table_and_a_picture(coast: Path, tmp_path: Path) -> None
 
 
 def test_a_ladder_has_its_own_systems(coast: Path) -> None:
-    done = CliRunner().invoke(app, ["eval", str(coast), "--ladder", "--systems", "dense"])
+    done = run_hades("eval", str(coast), "--ladder", "--systems", "dense")
     assert done.exit_code != 0
     assert isinstance(done.exception, SystemExit | InvalidInput)
 

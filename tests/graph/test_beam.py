@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.domain.graph import Reason
+import hades
 from hades.errors import InvalidInput
 from hades.graph.adjacency import Adjacency
 from hades.graph.beam import Beam, Caps, beam
@@ -69,7 +69,7 @@ def test_it_stops_when_late(tree: Adjacency) -> None:
     late = beam(tree, np.array([0]), np.ones(1), caps=caps, deadline=lambda: next(answers))
     assert len(late.paths) == 3
     assert reasons(late) == {
-        ("cap_exceeded", "fanout"): 1, (Reason.TIMEOUT.value, "paths"): 2
+        ("cap_exceeded", "fanout"): 1, (hades.Reason.TIMEOUT.value, "paths"): 2
     }  # fmt: skip
 
 
@@ -145,7 +145,7 @@ def test_no_cap_is_ever_exceeded(
             children[path.nodes[:-1]] = children.get(path.nodes[:-1], 0) + 1
     assert max(children.values(), default=0) <= fanout
     if left[0] < 0:
-        assert any(trim.reason == Reason.TIMEOUT for trim in found.trims)
+        assert any(trim.reason == hades.Reason.TIMEOUT for trim in found.trims)
     ordered = [path.score for path in found.paths]
     assert ordered == sorted(ordered, reverse=True)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.domain.graph import Reason
+import hades
 from hades.errors import InvalidInput
 from hades.graph.adjacency import Adjacency
 from hades.graph.flow import best_paths, flow
@@ -34,14 +34,16 @@ def test_golden_paths(small: Adjacency) -> None:
 def test_the_best_of_each_pair_then_the_best_of_all(small: Adjacency) -> None:
     found = best_paths(small, [(S, T), (S, C), (A, T), (T, S), (S, S)], keep=2)
     assert [path.nodes for path in found.paths] == [(A, T), (S, A, C)]
-    assert [(t.reason, t.what, t.count) for t in found.trims] == [(Reason.CAP_EXCEEDED, "paths", 1)]
+    assert [(t.reason, t.what, t.count) for t in found.trims] == [
+        (hades.Reason.CAP_EXCEEDED, "paths", 1)
+    ]
 
 
 def test_a_deadline_stops_between_sources(small: Adjacency) -> None:
     answers = iter([False, True])
     found = best_paths(small, [(S, T), (A, T), (B, T)], deadline=lambda: next(answers))
     assert [path.nodes for path in found.paths] == [(S, A, T)]
-    assert [(t.reason, t.count) for t in found.trims] == [(Reason.TIMEOUT, 2)]
+    assert [(t.reason, t.count) for t in found.trims] == [(hades.Reason.TIMEOUT, 2)]
 
 
 def test_ties_go_to_smaller_numbers() -> None:

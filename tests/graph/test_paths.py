@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hades.domain.graph import Reason
+import hades
 from hades.errors import InvalidInput
 from hades.graph import paths
 from hades.graph.adjacency import Adjacency
@@ -45,7 +45,9 @@ def test_limits_tell(library: Adjacency, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(paths, "STEPS", 0)
     cut = between(library, [PAPER], [CODE])
     assert not cut.paths
-    assert {(trim.reason, trim.what) for trim in cut.trims} == {(Reason.CAP_EXCEEDED, "steps")}
+    assert {(trim.reason, trim.what) for trim in cut.trims} == {
+        (hades.Reason.CAP_EXCEEDED, "steps")
+    }
 
 
 def test_a_hub_does_not_use_up_the_limit() -> None:
@@ -129,4 +131,4 @@ def test_after_the_deadline_only_short_paths_are_searched() -> None:
     assert [path.nodes for path in near.paths] == [(0, 1, 2)]
     far = between(chain, [0], [3], deadline=lambda: True)
     assert far.paths == ()
-    assert [trim.reason for trim in far.trims] == [Reason.TIMEOUT]
+    assert [trim.reason for trim in far.trims] == [hades.Reason.TIMEOUT]

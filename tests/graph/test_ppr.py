@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.domain.graph import Reason
+import hades
 from hades.errors import InvalidInput
 from hades.graph import ppr
 from hades.graph.adjacency import Adjacency
@@ -124,7 +124,7 @@ def test_a_mask_that_cannot_change_is_remembered_with_the_same_result(train: Adj
 
 def test_a_deadline_is_hard(train: Adjacency) -> None:
     late = walk(Remote(train), SEEDS, SHARES, deadline=lambda: True)
-    assert (late.pushes, late.capped) == (0, Reason.TIMEOUT)
+    assert (late.pushes, late.capped) == (0, hades.Reason.TIMEOUT)
 
 
 def test_a_long_walk_looks_at_the_deadline(
@@ -136,7 +136,7 @@ def test_a_long_walk_looks_at_the_deadline(
     answers = iter([False, False, True])
     cut = walk(graph, np.array([0]), np.ones(1), epsilon=1e-9, deadline=lambda: next(answers))
     # The kernel looks after 10 pushes, numpy before each round: one node, two nodes, …
-    assert (cut.pushes, cut.capped) == (30 if walk_engine == "kernel" else 3, Reason.TIMEOUT)
+    assert (cut.pushes, cut.capped) == (30 if walk_engine == "kernel" else 3, hades.Reason.TIMEOUT)
     whole = walk(graph, np.array([0]), np.ones(1), deadline=lambda: False)
     assert whole.capped is None
 

@@ -9,7 +9,6 @@ from notes_making import remember_subjects
 import hades
 from hades import format_path_prompt
 from hades.context.tokens import count
-from hades.domain.graph import Reason
 
 SOURCE_DOCUMENT_002 = """
 hirag_pathrag:
@@ -79,7 +78,7 @@ def test_a_wrong_configuration_is_refused(wrong: str, said: str) -> None:
 def test_an_unknown_relation_is_reported_and_changes_nothing(organised: hades.Memory) -> None:
     hirag = hades.HiRAG(organised, {"path": {"relation_boost": {"cites": 0.6, "adores": 0.5}}})
     assert [(note.reason, note.detail) for note in hirag.reasons] == [
-        (Reason.IGNORED, "no edge has the relation 'adores'")
+        (hades.Reason.IGNORED, "no edge has the relation 'adores'")
     ]
     assert hades.HiRAG(organised).reasons == ()
 
@@ -122,7 +121,7 @@ def test_a_path_ends_at_anything_and_prefers_stated_relations(memory: hades.Memo
     memory.remember("hash/notes", "Hashes of n-grams are not independent, says Dan Lemire.")
     memory.relate("hash", "implements", "lemire/rolling")
     found = memory.query_paths("How are hashes of n-grams computed?")
-    assert [note.reason for note in found.reasons] == [Reason.NO_HIERARCHY]
+    assert [note.reason for note in found.reasons] == [hades.Reason.NO_HIERARCHY]
     assert found.summary == ""
     best = found.paths[0]
     assert (best.start.name, best.steps[-1].relation) == ("hash@1#0", "implements")
@@ -177,7 +176,7 @@ def test_it_works_as_of_a_time(memory: hades.Memory, clock: HeldClock) -> None:
     now = hades.HiRAG(memory).retrieve("bread")
     assert len(now["candidates"].nodes) > len(before["candidates"].nodes)
     flat = hades.HiRAG(memory.at(known="2024-01-15")).retrieve("bread")
-    assert [note.reason for note in flat["candidates"].reasons] == [Reason.NO_HIERARCHY]
+    assert [note.reason for note in flat["candidates"].reasons] == [hades.Reason.NO_HIERARCHY]
 
 
 def test_steps_of_recalled_paths_are_labelled(organised: hades.Memory) -> None:

@@ -12,16 +12,15 @@ import numpy as np
 import pytest
 from conftest import HeldClock
 from notes_making import members_by_cluster, remember_subjects
-from typer.testing import CliRunner
 from word_encoder import write_word_encoder
 
 import hades
-from hades.cli import app
 from hades.domain.graph import NodeKind
 from hades.domain.hierarchy import are_distant
 from hades.domain.times import NOW
 from hades.index.hierarchy import HierarchyCache
 from hades.operations.hierarchy import _indexes
+from tests.shell import run_hades
 
 
 @pytest.fixture
@@ -295,6 +294,6 @@ def test_the_commands_show_it(organised: hades.Memory, path: Path) -> None:
         (["hierarchy", "--history"], "until"),
         (["clusters", "c_9"], "members:"),
     ):
-        done = CliRunner().invoke(app, [*line, "-m", str(path)])
+        done = run_hades(*line, "-m", str(path))
         assert done.exit_code == 0, done.output
         assert part in done.output

@@ -10,7 +10,6 @@ import hades
 from hades.context.text.answers import answer_lines, recall_lines
 from hades.context.text.layout import joined
 from hades.context.tokens import count
-from hades.domain.answer import Sentence
 from hades.recall.answer import themes
 from hades.recall.question.reading import read_question
 
@@ -72,7 +71,7 @@ def test_few_clusters_are_all_named(organised: hades.Memory) -> None:
 
 def test_a_subject_gets_the_clusters_of_its_passages(organised: hades.Memory) -> None:
     answer = organised.ask("What does this corpus say about bread?")
-    first: Sentence = answer.sentences[0]
+    first: hades.Sentence = answer.sentences[0]
     assert first.text.startswith("bread")
     theme = answer.recall.themes[0]
     assert theme.cluster.level == 1

@@ -10,17 +10,41 @@ import struct
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from unittest.mock import patch
 
 from hades.hooks import client as hook_client
 from hades.project import make_project_folder
 
+Result = TypeVar("Result")
+ROOT = Path(__file__).parent.parent.parent
+PATIENT_COMMAND = f"""
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("client", {hook_client.__file__!r})
+client = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(client)
+client.LIMIT_S = dict.fromkeys(client.LIMIT_S, 60.0)
+client.main(sys.argv[1:])
+"""
+"""The real command, but for its limits of time."""
+PATIENT_RESIDENT = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from hades.hooks import handlers, lines, resident
+handlers.WAIT_S = 60.0
+lines.PLAN["budget"]["latency_ms"] = 60_000
+resident.main()
+"""
+
 
 class Agent:
-    """Runs hooks as the agents' programs do, with the real command and a real resident."""
+    """Runs hooks as the agents' programs do, with the real command and a real resident.
+
+    Both wait as long as a machine busy with other tests needs.
+    """
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -30,30 +54,38 @@ class Agent:
         with patch.dict(os.environ, self.env(), clear=True):
             self.memory = make_project_folder(self.repository)
 
+    def start(self) -> None:
+        """Start the resident, and return when it listens."""
+        words = [sys.executable, "-I", "-c", PATIENT_RESIDENT]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self._started = subprocess.Popen(words, env=self.env(), start_new_session=True, **quiet)
+        self._until(self.resident, "the resident does not listen")
+
     def env(self) -> dict[str, str]:
         plain = {name: os.environ[name] for name in ("PATH", "HADES_THREADS") if name in os.environ}
         own = {"HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state")}
-        return plain | own | {"HADES_HOOKS_IDLE_MINUTES": "1"}
+        return plain | own | {"HADES_HOOKS_IDLE_MINUTES": "10"}
 
     def run(
         self, client: str, event: str, payload: bytes, *more: str
     ) -> subprocess.CompletedProcess[bytes]:
-        words = [sys.executable, "-I", "-S", hook_client.__file__, client, event, *more]
+        words = [sys.executable, "-I", "-S", "-c", PATIENT_COMMAND, client, event, *more]
         return subprocess.run(words, input=payload, capture_output=True, env=self.env(), timeout=60)
 
     def hook(self, client: str, event: str, **fields: Any) -> dict[str, Any]:
         """Run a hook; return its answer. It must exit with 0 and say nothing else."""
         payload = {"cwd": str(self.repository)} | fields
+        known = self._sessions(), len(self.log())
         done = self.run(client, event, json.dumps(payload).encode())
         assert (done.returncode, done.stderr) == (0, b"")
+        if event == "prompt":
+            # The resident notes what it showed after the answer; the next event relies on it.
+            self._until(lambda: self._is_handled(*known), "the prompt is not noted")
         return dict(json.loads(done.stdout)) if done.stdout else {}
 
     def context(self, event: str, original: str, client: str = "claude-code", **more: Any) -> str:
         """Run a hook of Claude Code or Codex; return the context that it adds."""
-        known = len(self.log())
         answer = self.hook(client, event, hook_event_name=original, **more)
-        if not answer and any("within the time limit" in line for line in self.log()[known:]):
-            answer = self.hook(client, event, hook_event_name=original, **more)  # a busy machine
         if not answer:
             return ""
         assert answer["hookSpecificOutput"]["hookEventName"] == original
@@ -65,13 +97,27 @@ class Agent:
 
     def last(self, words: str, after: int = 0) -> str:
         """Wait for a line of the log with these words, among those after the first `after`."""
+
+        def lines() -> list[str]:
+            return [line for line in self.log()[after:] if words in line]
+
+        return self._until(lines, f"no line with {words!r}")[-1]
+
+    def _sessions(self) -> dict[Path, int]:
+        """Return when each session was written last."""
+        return {path: path.stat().st_mtime_ns for path in self.folder.glob("sessions/*.json")}
+
+    def _is_handled(self, sessions: dict[Path, int], lines: int) -> bool:
+        return self._sessions() != sessions or any("failed" in line for line in self.log()[lines:])
+
+    def _until(self, result: Callable[[], Result], lacks: str) -> Result:
+        """Wait for a result that is true, and return it."""
         until = time.monotonic() + 60
         while time.monotonic() < until:
-            lines = [line for line in self.log()[after:] if words in line]
-            if lines:
-                return lines[-1]
+            if found := result():
+                return found
             time.sleep(0.02)
-        raise AssertionError(f"no line with {words!r} in {self.log()[-5:]}")
+        raise AssertionError(f"{lacks}: {self.log()[-5:]}")
 
     def resident(self) -> int:
         """Return the process that listens on the socket; 0 if none does."""
@@ -86,6 +132,8 @@ class Agent:
         if process := self.resident():
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
+        self._started.kill()
+        self._started.wait()
 
     def transcript(self, session: str, *turns: tuple[str, str], client: str = "claude-code") -> str:
         """Append turns to a transcript where the client keeps it; return its path."""

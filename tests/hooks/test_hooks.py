@@ -14,16 +14,14 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from typer.testing import CliRunner
 
 import hades
-from hades.cli import app
 from hades.hooks import client as hook_client
 from hades.hooks.resident import Resident
 from hades.project import project_memory
 from hades.serve.auth.sockets import LISTENERS, listen_unix
 from tests.hooks.agent import Agent
-from tests.shell import Shell
+from tests.shell import Shell, run_hades
 
 NOTES = {
     "decision/queue": "We decided to use NATS JetStream for background jobs, not Celery.",
@@ -38,6 +36,7 @@ def agent() -> Iterator[Agent]:
     # A short path: that of a unix socket has at most 107 bytes.
     with tempfile.TemporaryDirectory(prefix="hk-") as folder:
         agent = Agent(Path(folder))
+        agent.start()
         with hades.open(agent.memory) as memory:
             for topic, content in NOTES.items():
                 memory.remember(topic, content)
@@ -346,7 +345,7 @@ def test_a_given_memory_must_not_be_in_a_work_tree(agent: Agent) -> None:
         assert b"NATS" not in done.stdout
         assert "refused" in agent.last("is in the work tree of", before)
     install = ["hooks", "install", "claude-code", "--yes", "--memory", str(inside)]
-    refused = CliRunner().invoke(app, install)
+    refused = run_hades(*install)
     assert refused.exit_code == 2
     assert "where a pull could replace it" in refused.output
 
@@ -364,7 +363,7 @@ def test_status_says_where_the_memory_is(agent: Agent, monkeypatch: pytest.Monke
     expected = {agent.repository: str(agent.memory), plain: "none: ", holding: "none: "}
     for folder, memory in expected.items():
         monkeypatch.chdir(folder)
-        said = CliRunner().invoke(app, ["hooks", "status"]).output
+        said = run_hades("hooks", "status").output
         assert f"memory of this project: {memory}" in said
     assert "hades hooks adopt" in said
 
@@ -374,7 +373,7 @@ def test_status_names_a_memory_that_is_not_made_yet(
 ) -> None:
     subprocess.run(["git", "init", "--quiet", str(tmp_path / "new")], check=True)
     monkeypatch.chdir(tmp_path / "new")
-    state = json.loads(CliRunner().invoke(app, ["hooks", "status", "--json"]).output)
+    state = json.loads(run_hades("hooks", "status", "--json").output)
     assert state["memory"].endswith("/memory.hades")
     assert state["note"] == "not made yet"
 

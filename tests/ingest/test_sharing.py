@@ -12,10 +12,10 @@ import pytest
 
 import hades
 from hades.ingest import phases, sharing
-from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
 from hades.store import topics
 from hades.store.records import Pending, Phase, Rank
+from tests.callers import caller
 
 PARAGRAPH = "The pump of hall {n} was tested. It held. Nobody was near it. " + "It ran on. " * 40
 GIANT = "\n\n".join(PARAGRAPH.format(n=n) for n in range(6))
@@ -177,7 +177,7 @@ def test_a_fact_of_one_space_does_not_wait_for_those_of_another(memory: hades.Me
 
 
 def test_a_server_finds_a_new_note_while_giants_wait(tmp_path: Path) -> None:
-    greedy, ann = Caller("key:greedy", Role.WRITER), Caller("key:ann", Role.WRITER)
+    greedy, ann = caller("key:greedy", "writer"), caller("key:ann", "writer")
     ask = partial(hades.View.recall, question="Which code has the locker?")
 
     async def life() -> hades.Recall:

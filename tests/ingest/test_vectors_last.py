@@ -20,9 +20,8 @@ from threading import Semaphore, Thread
 import pytest
 
 import hades
-from hades.domain.graph import Reason
-from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
+from tests.callers import caller
 from tests.shell import Shell
 
 pytestmark = pytest.mark.workers
@@ -121,7 +120,7 @@ def test_a_question_does_not_make_many_vectors(
         memory.ingest(folder, phases=("nodes", "chunks"))
         found = memory.recall("Where does Ferry 17 sail?")
         assert found.passages[0].chunk.topic.endswith("/17.md")
-        (note,) = (one for one in found.reasons if one.reason is Reason.NO_EMBEDDINGS)
+        (note,) = (one for one in found.reasons if one.reason is hades.Reason.NO_EMBEDDINGS)
         assert note.detail == "300 of 300 passages have no vector yet"
         assert memory.unembedded == FILES
         assert memory.search("Ferry 17 pier", limit=1)[0].chunk.topic.endswith("/17.md")
@@ -130,7 +129,9 @@ def test_a_question_does_not_make_many_vectors(
         assert memory.unembedded == FILES + 1
         assert memory.index() == FILES + 1
         assert (memory.pending, memory.unembedded) == (0, 0)
-        assert Reason.NO_EMBEDDINGS not in {one.reason for one in memory.recall("Ferry").reasons}
+        assert hades.Reason.NO_EMBEDDINGS not in {
+            one.reason for one in memory.recall("Ferry").reasons
+        }
 
 
 @pytest.mark.slow
@@ -181,7 +182,7 @@ def test_a_server_answers_while_it_makes_vectors(
     folder: Path, path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hades.memory.EMBEDDED_AT_ONCE", 10)
-    ann = Caller("key:ann", Role.WRITER)
+    ann = caller("key:ann", "writer")
     phases = ("nodes", "chunks", "edges")
 
     async def life() -> hades.Recall:

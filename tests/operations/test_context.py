@@ -16,7 +16,6 @@ from shell import Shell
 
 import hades
 from hades.context.tokens import token_family
-from hades.domain.graph import Reason
 from hades.domain.times import to_micros
 
 
@@ -41,7 +40,7 @@ def test_each_section_has_its_share(story: hades.Memory) -> None:
     assert "data layer was refactored" in latest["bugs/bug_y@2"]
     assert {one.why for one in sections["details"].items} >= {"passage", "related"}
     assert sections["summaries"].items == ()
-    assert Reason.NO_HIERARCHY in {one.reason for one in found.reasons}
+    assert hades.Reason.NO_HIERARCHY in {one.reason for one in found.reasons}
     assert all(one.used <= one.allowed for one in found.sections)
     assert found.reserve == 200
     assert found.tokens == token_family().count([found.text])[0] <= 1_800

@@ -6,10 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import hades
-from hades.cli import app
+from tests.shell import run_hades
 
 WORDS = {
     "ana": "Send me the reports as PDF from now on, never as spreadsheets.",
@@ -72,7 +71,7 @@ def test_a_command_asks_about_a_user(path: Any) -> None:
             memory.distil([{"role": "user", "content": text}], user=user)
     for command in ("recall", "search", "ask"):
         arguments = [command, QUESTION, "--about", "*", "--json", "--memory", str(path)]
-        told = CliRunner().invoke(app, arguments, catch_exceptions=False)
+        told = run_hades(*arguments, catch_exceptions=False)
         assert told.exit_code == 0, told.output
         assert "vegetarian" in json.dumps(json.loads(told.stdout)), command
         assert "German" not in told.stdout, command
@@ -85,7 +84,7 @@ def test_an_agent_asks_about_a_user(path: Any) -> None:
         for user, text in WORDS.items():
             memory.distil([{"role": "user", "content": text}], user=user)
     question = ["ask", "How should the reports be sent?", "--agent", "--memory", str(path)]
-    told = CliRunner().invoke(app, [*question, "--about", "*"], catch_exceptions=False)
+    told = run_hades(*question, "--about", "*", catch_exceptions=False)
     assert told.exit_code == 0, told.output
     assert "PDF" not in told.output
-    assert "PDF" in CliRunner().invoke(app, [*question, "--about", "ana"]).output
+    assert "PDF" in run_hades(*question, "--about", "ana").output

@@ -10,16 +10,14 @@ from pathlib import Path as FilePath
 import pytest
 from making import LIKELY, SPRING, passage, path, recall
 from rich.console import Console
-from typer.testing import CliRunner
 
 import hades
-from hades.cli import app, render
+from hades.cli import render
 from hades.cli.commands import read_json
 from hades.context.text.answers import answer_lines, path_lines, recall_lines
 from hades.context.text.layout import PlainText
-from hades.domain.answer import Answer, Diagnostic, Fact, Neighbour, Sentence
-from hades.domain.graph import Edge, Node, Reason
 from hades.domain.statement import statement
+from tests.shell import run_hades
 
 FOUND = recall(
     "Why was X rejected?",
@@ -56,10 +54,12 @@ def test_a_recall() -> None:
 
 def test_a_user_reads_only_the_reasons_that_affect_the_answer() -> None:
     notes = (
-        Diagnostic(Reason.CAP_EXCEEDED, "beam", "822 arcs beyond the strongest"),
-        Diagnostic(Reason.NOTHING_NAMED, "seeds"),
-        Diagnostic(Reason.TIMEOUT, "walk", "after 200 ms, the walk is not complete"),
-        Diagnostic(Reason.NO_EMBEDDINGS, "seeds", "412 of 2,310 passages have no vector yet"),
+        hades.Diagnostic(hades.Reason.CAP_EXCEEDED, "beam", "822 arcs beyond the strongest"),
+        hades.Diagnostic(hades.Reason.NOTHING_NAMED, "seeds"),
+        hades.Diagnostic(hades.Reason.TIMEOUT, "walk", "after 200 ms, the walk is not complete"),
+        hades.Diagnostic(
+            hades.Reason.NO_EMBEDDINGS, "seeds", "412 of 2,310 passages have no vector yet"
+        ),
     )
     found = replace(FOUND, reasons=notes)
     plain = shown(recall_lines(found)).splitlines()[-2:]
@@ -95,17 +95,17 @@ def test_a_recall_without_anything() -> None:
 
 
 def test_an_answer_names_its_places() -> None:
-    said = Answer("Why?", (Sentence("So it was rejected.", 0.9, 1),), FOUND)
+    said = hades.Answer("Why?", (hades.Sentence("So it was rejected.", 0.9, 1),), FOUND)
     assert shown(answer_lines(said)).splitlines() == [
         "So it was rejected. [1]",
         "[1] design/x@2#0, lines 1–2, 2024-03-01, belief 0.80",
     ]
-    none = Answer("Why?", (), FOUND)
+    none = hades.Answer("Why?", (), FOUND)
     assert shown(answer_lines(none)) == "Nothing found answers this.\n"
-    ends = Node("topic", "db[07]"), Node("entity", "rack 4")
-    edge = Edge(7, ends[0], "runs_on", ends[1], 1.0, SPRING, None, SPRING)
-    told = replace(FOUND, facts=(Fact(edge, statement(edge), 0.9, LIKELY),))
-    both = replace(said, sentences=(*said.sentences, Sentence("It does.", 0.8, 1, "fact")))
+    ends = hades.Node("topic", "db[07]"), hades.Node("entity", "rack 4")
+    edge = hades.Edge(7, ends[0], "runs_on", ends[1], 1.0, SPRING, None, SPRING)
+    told = replace(FOUND, facts=(hades.Fact(edge, statement(edge), 0.9, LIKELY),))
+    both = replace(said, sentences=(*said.sentences, hades.Sentence("It does.", 0.8, 1, "fact")))
     assert shown(answer_lines(replace(both, recall=told))).splitlines() == [
         "So it was rejected. [1]",
         "It does. [F1]",
@@ -124,10 +124,10 @@ def test_an_answer_names_its_places() -> None:
 
 
 def test_paths_and_neighbours() -> None:
-    near = Neighbour(Node("entity", "Bug Y"), 1, 0.5, path("design/x", "Bug Y"))
-    out = drawn(lambda out: render.render(out, [near], list[Neighbour]))
+    near = hades.Neighbour(hades.Node("entity", "Bug Y"), 1, 0.5, path("design/x", "Bug Y"))
+    out = drawn(lambda out: render.render(out, [near], list[hades.Neighbour]))
     assert "Bug Y  entity  1     0.500  design/x --[leads_to]--> Bug Y" in out
-    assert drawn(lambda out: render.render(out, [], list[Neighbour])) == "no neighbours\n"
+    assert drawn(lambda out: render.render(out, [], list[hades.Neighbour])) == "no neighbours\n"
     assert shown(path_lines([])) == "no paths\n"
 
 
@@ -155,7 +155,7 @@ def test_a_plan_from_the_command_line(tmp_path: FilePath) -> None:
 def test_refusals_are_one_sentence(words: tuple[str, ...], path: FilePath) -> None:
     with hades.open(path) as memory:
         memory.remember("a", "x")
-    result = CliRunner().invoke(app, [*words, "--memory", str(path)])
+    result = run_hades(*words, "--memory", str(path))
     assert result.exit_code == 2
     assert result.stderr.startswith("hades: ")
     assert result.stderr.count("\n") == 1

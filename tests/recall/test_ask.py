@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from making import passage, recall
 
 import hades
-from hades.domain.question import Intent
 from hades.language.english.question_terms import terms_of
 from hades.language.english.terms import text_around, unsaid_names
 from hades.models.encoder import load_encoder
@@ -55,8 +54,8 @@ WOMAN = passage(
 OTHER = passage("Lantern Bay was built in Riga.", "ship/2", heading="Lantern Bay (ship)")
 
 
-@pytest.mark.parametrize("intent", [Intent.BRIDGE, Intent.LOOKUP])
-def test_a_question_that_leads_through_something_else(intent: Intent) -> None:
+@pytest.mark.parametrize("intent", [hades.Intent.BRIDGE, hades.Intent.LOOKUP])
+def test_a_question_that_leads_through_something_else(intent: hades.Intent) -> None:
     asked = recall("Where was the director of the film Lantern Bay born?", [FILM, OTHER, WOMAN])
     found = answer(replace(asked, asked=replace(asked.asked, intent=intent)))
     assert [(one.text, one.citation) for one in found.sentences[:2]] == [
@@ -71,7 +70,7 @@ def test_a_passage_that_names_the_same_leads_on_too() -> None:
     asked = recall(
         "Who is the chair of the firm that built the Oakfield bridge?", [company, leader]
     )
-    found = answer(replace(asked, asked=replace(asked.asked, intent=Intent.BRIDGE)))
+    found = answer(replace(asked, asked=replace(asked.asked, intent=hades.Intent.BRIDGE)))
     assert [one.citation for one in found.sentences] == [1, 2]
 
 
@@ -79,7 +78,7 @@ def test_a_comparison_hears_each_side_once() -> None:
     first = passage("The Alma is 40 m long. The Alma was built in 1900.", "ships/alma")
     second = passage("The Berta was built in 1910. The Berta is red.", "ships/berta")
     asked = recall("Which was built first, the Alma or the Berta?", [first, second])
-    found = answer(replace(asked, asked=replace(asked.asked, intent=Intent.COMPARE)))
+    found = answer(replace(asked, asked=replace(asked.asked, intent=hades.Intent.COMPARE)))
     assert {one.text for one in found.sentences} == {
         "The Alma was built in 1900.",
         "The Berta was built in 1910.",

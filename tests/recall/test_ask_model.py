@@ -15,7 +15,6 @@ from chat_making import Scripted, scripted, use
 from shell import Shell
 
 import hades
-from hades.domain.hierarchy import Cluster, Theme
 from hades.models.chat import open_chat_model
 from hades.recall.answer import ask_model
 from hades.recall.answer.ask_model import answer_by_model
@@ -103,8 +102,8 @@ def test_a_sentence_may_cite_nodes(outage: hades.Memory, answering: Scripted) ->
 def test_a_sentence_may_cite_a_theme(outage: hades.Memory, answering: Scripted) -> None:
     """The text of a theme is its label and its summary."""
     plain = outage.ask(OUTAGE)
-    cluster = Cluster("c_1", 1, "pumps and relays", "The cellar was dried.", 7, None)
-    themed = replace(plain, recall=replace(plain.recall, themes=(Theme(cluster, 0.5),)))
+    cluster = hades.Cluster("c_1", 1, "pumps and relays", "The cellar was dried.", 7, None)
+    themed = replace(plain, recall=replace(plain.recall, themes=(hades.Theme(cluster, 0.5),)))
     answering.say("The cellar was dried [T1]. The cellar was painted [T1].")
     found = answer_by_model(themed, open_chat_model("a"))
     assert str(found) == "The cellar was dried. [T1]"

@@ -11,15 +11,13 @@ from conftest import HeldClock
 from making import remember_story
 
 import hades
-from hades.domain.answer import Recall
-from hades.domain.graph import Reason
 from hades.models.encoder import count_tokens
 from hades.recall.question.reading import QUESTION_CHARACTERS_AT_MOST
 
 QUESTION = "Why was approach X rejected?"
 
 
-def reasons(found: Recall) -> set[Reason]:
+def reasons(found: hades.Recall) -> set[hades.Reason]:
     return {note.reason for note in found.reasons}
 
 
@@ -42,7 +40,7 @@ def test_what_is_no_text_is_refused(story: hades.Memory) -> None:
 
 def test_a_question_of_100_kilobytes_is_cut(story: hades.Memory) -> None:
     found = story.recall(QUESTION + " And so on and on?" * 5_400)
-    assert Reason.CUT_QUESTION in reasons(found)
+    assert hades.Reason.CUT_QUESTION in reasons(found)
     assert len(found.question) == QUESTION_CHARACTERS_AT_MOST
     assert found.passages[0].chunk.topic == "design/approach_x"
     assert found.tokens == count_tokens([found.context])[0] <= found.plan["budget"]["tokens"]
@@ -71,7 +69,7 @@ def test_a_very_long_word_is_cut_in_the_context(memory: hades.Memory) -> None:
     memory.remember("blob", "Approach X " + "QUJD" * 2_000)
     found = memory.recall(QUESTION, budget=60)
     assert found.tokens <= 60
-    assert Reason.BUDGET_EXHAUSTED in reasons(found) or Reason.EVICTED in reasons(found)
+    assert hades.Reason.BUDGET_EXHAUSTED in reasons(found) or hades.Reason.EVICTED in reasons(found)
 
 
 # Plans
@@ -112,7 +110,9 @@ def test_a_plan_that_contradicts_itself_is_made_consistent(story: hades.Memory) 
     found = story.recall(QUESTION, plan=plan)
     assert found.plan["budget"] == {"docs_max": 2, "latency_ms": 1, "tokens": 5_000}
     assert found.plan["final_context"] == found.plan["reranker"]["m"] == 2
-    clamped = {note.detail.split()[0] for note in found.reasons if note.reason is Reason.CLAMPED}
+    clamped = {
+        note.detail.split()[0] for note in found.reasons if note.reason is hades.Reason.CLAMPED
+    }
     assert clamped >= {"final_context", "reranker.m", "retriever.k", "budget.latency_ms"}
     assert len(found.passages) <= 2
 
@@ -128,7 +128,7 @@ def test_a_filter_that_leaves_nothing(story: hades.Memory) -> None:
     for narrow in ({"glob": "nowhere/*"}, {"tag": "unheard-of"}, {"kind": "paper"}):
         found = story.recall(QUESTION, **narrow)
         assert not found.passages
-        assert Reason.NOTHING_FOUND in reasons(found)
+        assert hades.Reason.NOTHING_FOUND in reasons(found)
 
 
 # Memories
@@ -149,7 +149,7 @@ def test_an_unknown_space_is_an_error(story: hades.Memory) -> None:
 def test_an_empty_memory_knows_nothing(memory: hades.Memory) -> None:
     found = memory.recall(QUESTION)
     assert (found.passages, found.paths, found.citations) == ((), (), ())
-    assert reasons(found) >= {Reason.NOTHING_KNOWN, Reason.EMPTY_GRAPH}
+    assert reasons(found) >= {hades.Reason.NOTHING_KNOWN, hades.Reason.EMPTY_GRAPH}
     assert found.context.startswith("Question: ")
     assert not memory.ask(QUESTION).sentences
 
@@ -158,7 +158,7 @@ def test_before_anything_was_known(story: hades.Memory) -> None:
     for before in (story.at("1999"), story.at(known="1999")):
         found = before.recall(QUESTION)
         assert not found.passages
-        assert Reason.NOTHING_KNOWN in reasons(found)
+        assert hades.Reason.NOTHING_KNOWN in reasons(found)
         assert found.belief.mean == 0
         assert before.paths("design/approach_x", "bugs/bug_y") == []
 
@@ -169,7 +169,7 @@ def test_a_graph_without_edges(memory: hades.Memory) -> None:
     found = memory.recall("who was rejected?")
     assert found.passages[0].chunk.topic == "1"
     assert not found.paths
-    assert reasons(found) >= {Reason.EMPTY_GRAPH, Reason.NOTHING_NAMED}
+    assert reasons(found) >= {hades.Reason.EMPTY_GRAPH, hades.Reason.NOTHING_NAMED}
 
 
 @pytest.mark.slow
@@ -204,7 +204,7 @@ def test_missing_embeddings(path: Path, tmp_path: Path) -> None:
     with hades.open(path, read_only=True) as memory:
         found = memory.recall("why is it rejected, what triggers it?")
         assert found.passages[0].chunk.topic.endswith("a.md")
-        assert reasons(found) >= {Reason.NO_EMBEDDINGS, Reason.NOT_INDEXED}
+        assert reasons(found) >= {hades.Reason.NO_EMBEDDINGS, hades.Reason.NOT_INDEXED}
 
 
 class Deaf:
@@ -235,10 +235,16 @@ def test_an_encoder_that_fails(
         encoder.hears = False
         found = memory.recall(QUESTION)
         assert found.passages[0].chunk.topic == "design/approach_x"
-        assert Reason.ENCODER_FAILED in reasons(found)
+        assert hades.Reason.ENCODER_FAILED in reasons(found)
         assert any("rejected due to Bug Y" in one.chunk.text for one in found.passages)
 
         memory.remember("later", "What cannot be encoded waits, and is told.")
-        assert reasons(memory.recall(QUESTION)) >= {Reason.ENCODER_FAILED, Reason.NO_EMBEDDINGS}
+        assert reasons(memory.recall(QUESTION)) >= {
+            hades.Reason.ENCODER_FAILED,
+            hades.Reason.NO_EMBEDDINGS,
+        }
         encoder.hears = True
-        assert not reasons(memory.recall(QUESTION)) & {Reason.ENCODER_FAILED, Reason.NO_EMBEDDINGS}
+        assert not reasons(memory.recall(QUESTION)) & {
+            hades.Reason.ENCODER_FAILED,
+            hades.Reason.NO_EMBEDDINGS,
+        }

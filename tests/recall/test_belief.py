@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.domain.graph import Belief
+import hades
 from hades.recall.rank.belief import (
     Moments,
     all_of,
@@ -21,7 +21,7 @@ from hades.recall.rank.belief import (
     path_belief,
 )
 
-beliefs = st.builds(Belief, st.floats(0.05, 500), st.floats(0.05, 500))
+beliefs = st.builds(hades.Belief, st.floats(0.05, 500), st.floats(0.05, 500))
 
 
 @pytest.mark.parametrize(
@@ -35,13 +35,13 @@ beliefs = st.builds(Belief, st.floats(0.05, 500), st.floats(0.05, 500))
     ],
 )
 def test_the_interval_of_an_edge(a: float, b: float, low: float, high: float) -> None:
-    found = interval(of_edge(Belief(a, b)))
+    found = interval(of_edge(hades.Belief(a, b)))
     assert found.mean == pytest.approx(a / (a + b))
     assert (found.low, found.high) == pytest.approx((low, high), abs=2e-3)
 
 
 def test_a_path_holds_when_all_its_edges_do() -> None:
-    path = path_belief([Belief(3, 1), Belief(1, 1)])
+    path = path_belief([hades.Belief(3, 1), hades.Belief(1, 1)])
     assert path.mean == pytest.approx(0.375)
     chance = random.Random(7)
     drawn = [chance.betavariate(3, 1) * chance.betavariate(1, 1) for _ in range(40_000)]
@@ -56,7 +56,7 @@ def test_a_path_holds_when_all_its_edges_do() -> None:
 
 
 def test_more_evidence_makes_the_interval_narrower() -> None:
-    few, many = (interval(of_edge(Belief(2 * n, n))) for n in (1, 50))
+    few, many = (interval(of_edge(hades.Belief(2 * n, n))) for n in (1, 50))
     assert few.mean == pytest.approx(many.mean)
     assert few.low < many.low < many.high < few.high
 
@@ -67,7 +67,7 @@ def test_an_answer_is_there_when_one_passage_has_it() -> None:
 
 
 @given(st.lists(beliefs, max_size=8))
-def test_beliefs_stay_probabilities(edges: list[Belief]) -> None:
+def test_beliefs_stay_probabilities(edges: list[hades.Belief]) -> None:
     each = [of_edge(belief) for belief in edges]
     for found in (path_belief(edges), any_of(each), answer_belief(each)):
         shown = interval(found)

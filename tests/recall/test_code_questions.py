@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.domain.graph import Reason
-from hades.domain.question import Intent
 from hades.errors import NotFound
 from hades.recall.rank.code_signs import is_log_of_changes, is_test
 
@@ -99,7 +97,7 @@ def test_edges_answer_completely(shop: hades.Memory, question: str, expected: li
     found = shop.ask(question)
     assert [one.text for one in found.sentences] == expected
     assert {one.label for one in found.sentences} >= {"[F1]"}
-    assert found.recall.intent is Intent.RELATION
+    assert found.recall.intent is hades.Intent.RELATION
 
 
 def test_the_passages_of_the_callers_come_first(shop: hades.Memory) -> None:
@@ -134,7 +132,7 @@ def test_told_edges_count_for_all_that_bear_a_short_name(shop: hades.Memory) -> 
 def test_what_does_not_fit_is_told_with_how_to_read_it(shop: hades.Memory) -> None:
     found = shop.recall("What calls net_price?", plan={"facts": 1})
     assert len(found.facts) == 1
-    told = [note.detail for note in found.reasons if note.reason is Reason.BUDGET_EXHAUSTED]
+    told = [note.detail for note in found.reasons if note.reason is hades.Reason.BUDGET_EXHAUSTED]
     assert told == [
         "1 of 2 edges; all: `hades edges shop.prices.net_price --relation calls --direction in`"
     ]
@@ -162,14 +160,14 @@ def test_a_thing_without_such_edges_is_said_to_have_none(shop: hades.Memory) -> 
     ],
 )
 def test_other_questions_stay_what_they_are(shop: hades.Memory, question: str) -> None:
-    assert shop.recall(question).intent is not Intent.RELATION
+    assert shop.recall(question).intent is not hades.Intent.RELATION
 
 
 def test_identifiers_in_notes_are_no_code(memory: hades.Memory) -> None:
     memory.remember("server/db_main", "db_main stands in rack 4. It runs backup_job.")
     for question in ("Where is db_main?", "What calls backup_job?", "What uses db_main?"):
         assert memory.ask(question).sentences
-        assert memory.recall(question).intent is not Intent.RELATION
+        assert memory.recall(question).intent is not hades.Intent.RELATION
 
 
 def test_edges_take_short_names_and_ends_of_paths(shop: hades.Memory) -> None:
@@ -219,7 +217,7 @@ def test_spellings_of_a_paper_are_one_node(tmp_path: Path, memory: hades.Memory)
     ["what does " * 5_000, "which tests " * 24 + "x", "where is " * 33, "what is x " * 29],
 )
 def test_a_question_of_many_beginnings_is_read_at_once(shop: hades.Memory, question: str) -> None:
-    assert shop.recall(question).intent is not Intent.RELATION
+    assert shop.recall(question).intent is not hades.Intent.RELATION
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.domain.answer import Intent
 from hades.domain.times import to_micros
 from tests.shell import Shell
 
@@ -131,7 +130,7 @@ def test_the_command_line_shows_the_authors(known: Path) -> None:
 )
 def test_a_question_about_something_else_stays_ordinary(known: Path, question: str) -> None:
     with hades.open(known) as memory:
-        assert memory.recall(question).intent is not Intent.RELATION
+        assert memory.recall(question).intent is not hades.Intent.RELATION
 
 
 def test_an_answer_says_that_the_history_was_not_read(

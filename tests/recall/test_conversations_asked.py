@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 import hades
-from hades.domain.graph import Reason
 
 NOTES = {
     "bike/loan": "Lent the cargo bike to Jonas for moving his piano, back on Sunday.",
@@ -75,5 +74,5 @@ def test_a_follow_up_is_answered(
 def test_a_follow_up_says_how_it_was_read(notes: hades.Memory) -> None:
     turns = ["Who has the cargo bike?", "Jonas.", "What was it for?", "His piano."]
     reasons = notes.recall("And when is it back?", turns=turns).reasons
-    said = [note.detail for note in reasons if note.reason is Reason.FOLLOW_UP]
+    said = [note.detail for note in reasons if note.reason is hades.Reason.FOLLOW_UP]
     assert said[0] == "read as “And when is it back? (Who has the cargo bike)”"

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.domain.graph import Reason
 from hades.errors import InvalidInput
-from hades.memory import Memory
 from hades.recall.find.turns import TURN_CHARACTERS_AT_MOST, TURNS_AT_MOST, clean_turns
 
 NOTES = {
@@ -24,7 +22,7 @@ NOTES = {
 
 
 @pytest.fixture(scope="module")
-def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hades.Memory]:
     folder: Path = tmp_path_factory.mktemp("turns")
     with hades.open(folder / "notes.hades") as memory:
         for topic, text in NOTES.items():
@@ -35,46 +33,46 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 
 
 @pytest.mark.parametrize("asked", ["barn", "boat", "flat"])
-def test_a_pronoun_means_what_was_asked_about_before(memory: Memory, asked: str) -> None:
+def test_a_pronoun_means_what_was_asked_about_before(memory: hades.Memory, asked: str) -> None:
     turns = [f"Where is the {asked}?"]
     found = memory.ask("When was it listed?", turns=turns)
     assert found.recall.passages[0].chunk.topic == f"{asked}/sale"
     assert str(found).startswith(f"{asked}/sale")
-    assert Reason.FOLLOW_UP in {note.reason for note in found.recall.reasons}
+    assert hades.Reason.FOLLOW_UP in {note.reason for note in found.recall.reasons}
     assert memory.search("When was it listed?", 1, turns=turns)[0].chunk.topic == f"{asked}/sale"
 
 
-def test_an_answer_before_it_counts_too(memory: Memory) -> None:
+def test_an_answer_before_it_counts_too(memory: hades.Memory) -> None:
     said = str(memory.ask("What is wrong in k-131?"))
     found = memory.recall("Who looks into it?", turns=["What is wrong in k-131?", said])
     assert found.passages[0].chunk.topic == "bugs/k-131"
 
 
-def test_a_question_without_words_of_its_own_is_answered(memory: Memory) -> None:
+def test_a_question_without_words_of_its_own_is_answered(memory: hades.Memory) -> None:
     assert not memory.ask("And for how much?").sentences
     found = memory.ask("And for how much?", turns=["Where is the boat?"])
     assert "12,000" in found.sentences[0].text
 
 
-def test_facts_are_searched_with_the_names_before(memory: Memory) -> None:
+def test_facts_are_searched_with_the_names_before(memory: hades.Memory) -> None:
     found = memory.ask("And where does he live?", turns=["When did Jonas Vik join?"])
     assert found.recall.facts[0].edge.target.name == "Luleå"
 
 
-def test_a_question_with_a_name_of_its_own_stands_alone(memory: Memory) -> None:
+def test_a_question_with_a_name_of_its_own_stands_alone(memory: hades.Memory) -> None:
     question = "When did Jonas Vik join?"
     alone, after = memory.ask(question), memory.ask(question, turns=["Where is the barn?"])
     assert str(after) == str(alone)
     assert after.recall.context == alone.recall.context
 
 
-def test_no_turns_change_nothing(memory: Memory) -> None:
+def test_no_turns_change_nothing(memory: hades.Memory) -> None:
     alone = memory.recall("When was it listed?", plan={"budget": {"docs_max": 90}})
     assert memory.recall("When was it listed?", turns=[]).context == alone.context
     assert memory.recall("When was it listed?", turns=[""]).context == alone.context
 
 
-def test_turns_are_part_of_the_key_of_a_kept_answer(memory: Memory) -> None:
+def test_turns_are_part_of_the_key_of_a_kept_answer(memory: hades.Memory) -> None:
     topics = [
         memory.recall("And the price?", turns=[f"Where is the {name}?"]).passages[0].chunk.topic
         for name in ("barn", "boat", "barn")

@@ -16,12 +16,10 @@ from hypothesis import strategies as st
 from making import UNHURRIED
 
 import hades
-from hades.domain.answer import Recall
-from hades.domain.graph import Reason
 from hades.models.encoder import count_tokens
 from hades.recall.find.candidates import choose_candidates
 from hades.recall.find.seeds import start_encoding
-from hades.recall.plan import Plan, make_plan
+from hades.recall.plan import make_plan
 from hades.recall.question.reading import read_question
 from hades.recall.rank.rank_candidates import rank_candidates
 from hades.recall.run import Run
@@ -126,7 +124,7 @@ def remembering(
         yield memory
 
 
-def recalled(memory: hades.Memory, question: str, plan: Any, clock: JumpingClock) -> Recall:
+def recalled(memory: hades.Memory, question: str, plan: Any, clock: JumpingClock) -> hades.Recall:
     return memory._engine.recall(
         memory._scope(), question, budget=None, mode=None, plan=plan, on_progress=None, clock=clock
     )
@@ -143,7 +141,7 @@ def test_no_run_exceeds_its_plan(
         for question, wanted, jumps in questions:
             clock = JumpingClock(jumps)
             found = recalled(memory, question, wanted, clock)
-            plan = Plan.model_validate(found.plan)
+            plan = hades.Plan.model_validate(found.plan)
             within_its_caps(found, plan)
             within_its_time(found, plan, clock)
             in_order(found)
@@ -154,10 +152,10 @@ def test_one_late_read_of_an_earlier_version_is_no_answer_and_no_error() -> None
     with remembering([(1, ["Bug Y", "Lisbon"]), (1, ["the sea"])], []) as memory:
         for jump in range(40):
             found = recalled(memory, "What changed in Lisbon?", plan, JumpingClock([jump, 1]))
-            within_its_caps(found, Plan.model_validate(found.plan))
+            within_its_caps(found, hades.Plan.model_validate(found.plan))
 
 
-def within_its_caps(found: Recall, plan: Plan) -> None:
+def within_its_caps(found: hades.Recall, plan: hades.Plan) -> None:
     earlier = [one for one in found.passages if "history" in one.parts]
     assert len(found.passages) - len(earlier) <= plan.final_context
     assert len(earlier) <= plan.history
@@ -171,7 +169,7 @@ def within_its_caps(found: Recall, plan: Plan) -> None:
     assert reads.get("beam", 0) <= plan.retriever.k + plan.graph.beam * plan.graph.hops * ARCS_A_HOP
 
 
-def within_its_time(found: Recall, plan: Plan, clock: JumpingClock) -> None:
+def within_its_time(found: hades.Recall, plan: hades.Plan, clock: JumpingClock) -> None:
     """Every unit of work reads the clock: so few late readings are few late units."""
     limits = plan.model_dump()
     for stage in found.telemetry:
@@ -185,7 +183,7 @@ def within_its_time(found: Recall, plan: Plan, clock: JumpingClock) -> None:
     assert late <= LATE_READINGS_A_STAGE * len(found.telemetry)
 
 
-def in_order(found: Recall) -> None:
+def in_order(found: hades.Recall) -> None:
     scores = [one.score for one in found.passages]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
@@ -197,7 +195,7 @@ def in_order(found: Recall) -> None:
 def test_the_beam_and_the_ranker_keep_their_caps(
     texts: list[tuple[int, list[str]]], related: list[tuple[str, str]], wanted: dict[str, Any]
 ) -> None:
-    plan, _ = make_plan(Plan(), wanted)
+    plan, _ = make_plan(hades.Plan(), wanted)
     with (
         remembering(texts, related) as memory,
         memory._engine.query_context(memory._scope()) as query,
@@ -234,7 +232,7 @@ def test_each_stage_can_be_switched_off(story: hades.Memory) -> None:
     for stage, plan in OFF.items():
         found = story.recall(QUESTION, plan=plan)
         told = [(note.stage, note.reason) for note in found.reasons]
-        assert (stage, Reason.SWITCHED_OFF) in told
+        assert (stage, hades.Reason.SWITCHED_OFF) in told
         assert found.passages[0].chunk.topic == "design/approach_x", stage
         assert bool(found.paths) is (stage != "paths"), stage
 
@@ -243,9 +241,9 @@ def test_a_plan_made_in_python_is_clamped_as_well(story: hades.Memory) -> None:
     plan = hades.Plan(graph={"hops": 9}, final_context=500)
     assert (plan.graph.hops, plan.final_context) == (5, 400)
     found = story.recall(QUESTION, plan=plan, budget=100)
-    clamps = [note.detail for note in found.reasons if note.reason is Reason.CLAMPED]
+    clamps = [note.detail for note in found.reasons if note.reason is hades.Reason.CLAMPED]
     assert clamps == ["graph.hops 9 to 5", "final_context 500 to 400", "final_context 400 to 24"]
-    raised = [note.detail for note in found.reasons if note.reason is Reason.RAISED]
+    raised = [note.detail for note in found.reasons if note.reason is hades.Reason.RAISED]
     assert raised == ["graph.hops 5 instead of 1", "final_context 24 instead of 8"]
     with pytest.raises(hades.InvalidInput, match="Did you mean 'graph"):
         hades.Plan(graph={"hop": 1})
@@ -281,7 +279,7 @@ def test_every_cap_that_is_raised_is_reported(story: hades.Memory) -> None:
         "budget": {"docs_max": 200, "latency_ms": 3_000},
     }
     found = story.recall(QUESTION, plan=plan)
-    raised = [note.detail for note in found.reasons if note.reason is Reason.RAISED]
+    raised = [note.detail for note in found.reasons if note.reason is hades.Reason.RAISED]
     assert raised == [
         "graph.hops 2 instead of 1",
         "reranker.m 30 instead of 24",
@@ -289,7 +287,7 @@ def test_every_cap_that_is_raised_is_reported(story: hades.Memory) -> None:
         "budget.docs_max 200 instead of 160",
         "budget.latency_ms 3000 instead of 2000",
     ]
-    clamps = [note.detail for note in found.reasons if note.reason is Reason.CLAMPED]
+    clamps = [note.detail for note in found.reasons if note.reason is hades.Reason.CLAMPED]
     assert clamps == ["retriever.k 9 to 8", "graph.fanout 9 to 3", "graph.beam 99 to 16"]
 
 
@@ -298,7 +296,7 @@ def test_other_modes_than_execution_raise_caps_and_say_so(
     story: hades.Memory, mode: hades.Mode
 ) -> None:
     found = story.recall("How is approach X connected with Bug Y?", mode=mode)
-    raised = [note.detail for note in found.reasons if note.reason is Reason.RAISED]
+    raised = [note.detail for note in found.reasons if note.reason is hades.Reason.RAISED]
     assert bool(raised) is (mode is not hades.Mode.EXECUTION)
 
 
@@ -313,8 +311,8 @@ def test_the_beam_tells_its_paths_and_when_it_had_enough(memory: hades.Memory) -
     assert all(0 <= path.reliability <= 1 for path in found.paths)
     assert not memory.recall("Who?", plan={**plan, "paths": 0}).paths
     enough = memory.recall("Bela Winter founded the Harbour Board", plan=UNHURRIED)
-    assert Reason.COVERAGE_REACHED in {n.reason for n in enough.reasons if n.stage == "beam"}
-    assert Reason.COVERAGE_REACHED not in {note.reason for note in found.reasons}
+    assert hades.Reason.COVERAGE_REACHED in {n.reason for n in enough.reasons if n.stage == "beam"}
+    assert hades.Reason.COVERAGE_REACHED not in {note.reason for note in found.reasons}
 
 
 def test_a_plan_object_with_a_budget(story: hades.Memory) -> None:
@@ -337,7 +335,7 @@ def test_with_everything_off_the_retrievers_still_answer(story: hades.Memory) ->
     found = story.recall(QUESTION, plan=plan)
     assert found.passages[0].chunk.topic == "design/approach_x"
     assert not found.paths
-    off = {note.stage for note in found.reasons if note.reason is Reason.SWITCHED_OFF}
+    off = {note.stage for note in found.reasons if note.reason is hades.Reason.SWITCHED_OFF}
     assert off == {"walk", "beam", "paths", "rank"}
 
 
@@ -345,7 +343,7 @@ def test_without_time_there_is_an_answer_by_words_and_a_reason(story: hades.Memo
     story.recall(QUESTION)
     found = recalled(story, QUESTION, {"budget": {"latency_ms": 1}}, JumpingClock([50]))
     assert found.passages[0].chunk.topic == "design/approach_x"
-    late = {note.stage for note in found.reasons if note.reason is Reason.TIMEOUT}
+    late = {note.stage for note in found.reasons if note.reason is hades.Reason.TIMEOUT}
     assert late >= {"seeds", "walk", "beam", "rank"}
     assert all(stage.early_stop for stage in found.telemetry if stage.stage in late)
 

@@ -13,9 +13,6 @@ from conftest import HeldClock
 from making import T1, T2, remember_story
 
 import hades
-from hades.domain.answer import Recall
-from hades.domain.graph import Reason
-from hades.domain.question import Intent
 
 QUESTION = "Why don't we use approach X?"
 UNHURRIED = {
@@ -32,11 +29,11 @@ def story(memory: hades.Memory, clock: HeldClock) -> hades.Memory:
     return memory
 
 
-def topics(found: Recall) -> list[str]:
+def topics(found: hades.Recall) -> list[str]:
     return [one.chunk.topic for one in found.passages if "history" not in one.parts]
 
 
-def told(found: Recall) -> str:
+def told(found: hades.Recall) -> str:
     return "\n".join(str(path) for path in found.paths)
 
 
@@ -136,7 +133,7 @@ def test_history_is_within_its_number_and_the_budget(
     small = memory.recall(question, plan={"history": 7}, budget=70)
     assert small.tokens <= 70
     assert small.passages[0].chunk.version == 8
-    assert Reason.EVICTED in {note.reason for note in small.reasons}
+    assert hades.Reason.EVICTED in {note.reason for note in small.reasons}
     few = memory.recall(question, plan={"budget": {"docs_max": 2}, "history": 7})
     assert sum(stage.reads for stage in few.telemetry) == 2
 
@@ -169,7 +166,7 @@ def test_what_changed_last_comes_first_when_asked_for_the_recent(
     memory.remember("door", "The door of the pump house is red.", valid_from="2024-01-01")
     memory.remember("lunch", "The soup was good.", valid_from="2024-03-01")
     found = memory.recall("What happened recently at the pump house?")
-    assert found.intent is Intent.RECENT
+    assert found.intent is hades.Intent.RECENT
     assert found.passages[0].chunk.topic == "visits/5"
     recency = {one.chunk.topic: one.parts["recency"] for one in found.passages}
     assert (recency["visits/5"], recency["visits/3"], recency["visits/1"]) == (1.0, 0.5, 0.0)
@@ -257,7 +254,7 @@ def test_a_handle_for_reading_answers_and_tells_what_waits(
         found = reader.recall(QUESTION)
         assert found.passages[0].chunk.topic == "design/approach_x"
         assert "news" not in topics(found)
-        assert Reason.NOT_INDEXED in {note.reason for note in found.reasons}
+        assert hades.Reason.NOT_INDEXED in {note.reason for note in found.reasons}
         assert reader.paths("design/approach_x", "refactoring/q1")
 
 
@@ -312,7 +309,7 @@ def test_a_query_context_stays_as_it_was(story: hades.Memory) -> None:
         before = query.words("approach X")
         with ThreadPoolExecutor(1) as pool:  # another thread: this one holds a snapshot
 
-            def write() -> Recall:
+            def write() -> hades.Recall:
                 for number in range(30):
                     story.remember(f"more/{number}", f"Approach X again, {number} times.")
                 return story.recall(QUESTION)

@@ -10,7 +10,6 @@ from conftest import HeldClock
 from making import UNHURRIED
 
 import hades
-from hades.domain.answer import Answer, Passage, Recall
 from hades.domain.graph import NodeKind
 
 NOTES = (
@@ -35,11 +34,11 @@ def notes(memory: hades.Memory, clock: HeldClock) -> hades.Memory:
     return memory
 
 
-def recalled(view: hades.View, question: str) -> Recall:
+def recalled(view: hades.View, question: str) -> hades.Recall:
     return view.recall(question, plan=UNHURRIED)
 
 
-def asked(view: hades.View, question: str) -> Answer:
+def asked(view: hades.View, question: str) -> hades.Answer:
     return view.ask(question, plan=UNHURRIED)
 
 
@@ -47,7 +46,7 @@ def first(view: hades.View, question: str) -> str:
     return recalled(view, question).passages[0].chunk.topic
 
 
-def of(found: Recall, topic: str) -> list[Passage]:
+def of(found: hades.Recall, topic: str) -> list[hades.Passage]:
     return [one for one in found.passages if one.chunk.topic == topic]
 
 

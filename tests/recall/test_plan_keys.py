@@ -12,7 +12,7 @@ from test_limits import JumpingClock
 from word_encoder import write_word_encoder
 
 import hades
-from hades.recall.plan import Plan, _merged
+from hades.recall.plan import _merged
 
 FIRST = ("Ada", "Bela", "Cleo", "Dora", "Emil", "Fritz", "Gerda", "Hugo")
 LAST = ("North", "Winter", "Holm", "Lind", "Berg")
@@ -104,7 +104,7 @@ def told(memory: hades.Memory, question: str, plan: dict[str, Any], ms: int) -> 
 def test_every_key_is_tried() -> None:
     # These need the reader: tests/recall/test_reading.py, test_document_answers.py.
     elsewhere = {"reranker.reader", "reranker.units"}
-    assert {*CHANGES, *elsewhere, "reasons"} == {*leaves(Plan)}
+    assert {*CHANGES, *elsewhere, "reasons"} == {*leaves(hades.Plan)}
 
 
 BEAM_ALONE = {"graph": {"flow": False}, "paths": 20, "final_context": 8}

@@ -6,8 +6,6 @@ import shutil
 from pathlib import Path
 
 import hades
-from hades.domain.answer import Recall
-from hades.domain.graph import Reason
 from hades.models.encoder import MINILM_FOLDER, hop_encoder, load_encoder
 
 QUESTION = "In which town was the director of Harbour Nights born?"
@@ -24,7 +22,7 @@ def memory_of_pages(folder: Path, encoder: str = "minilm") -> hades.Memory:
     return memory
 
 
-def notes_of_reading(found: Recall) -> set[Reason]:
+def notes_of_reading(found: hades.Recall) -> set[hades.Reason]:
     return {note.reason for note in found.reasons if note.stage == "read_on"}
 
 
@@ -51,7 +49,7 @@ def test_a_second_passage_is_read_if_it_adds_words(
             (stage,) = [s for s in memory.recall(question).telemetry if s.stage == "read_on"]
             assert stage.found == count
         found = memory.recall(QUESTION, plan={"retriever": {"read_on": 0}})
-        assert Reason.SWITCHED_OFF in notes_of_reading(found)
+        assert hades.Reason.SWITCHED_OFF in notes_of_reading(found)
 
 
 def test_an_encoder_without_a_companion_reads_nothing_and_says_so(tmp_path: Path) -> None:
@@ -60,13 +58,13 @@ def test_an_encoder_without_a_companion_reads_nothing_and_says_so(tmp_path: Path
     for name in ("model.onnx", "tokenizer.json"):
         shutil.copy(MINILM_FOLDER / name, folder)
     with memory_of_pages(tmp_path, f"folder:{folder}") as memory:
-        assert Reason.FALLBACK in notes_of_reading(memory.recall(QUESTION))
+        assert hades.Reason.FALLBACK in notes_of_reading(memory.recall(QUESTION))
 
 
 def test_short_of_time_nothing_is_read(tmp_path: Path) -> None:
     with memory_of_pages(tmp_path) as memory:
         found = memory.recall(QUESTION, plan={"retriever": {"timeout_ms": 90}})
-        assert Reason.TIMEOUT in notes_of_reading(found)
+        assert hades.Reason.TIMEOUT in notes_of_reading(found)
 
 
 def test_notes_are_not_read_on_from(tmp_path: Path) -> None:

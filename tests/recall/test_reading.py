@@ -10,7 +10,6 @@ import pytest
 from word_encoder import write_word_encoder, write_word_reader
 
 import hades
-from hades.domain.graph import Reason
 from hades.domain.plain import plain
 from hades.models.encoder import load_encoder, reader_of
 from hades.models.reader import READER_GRAPH, SentenceReader
@@ -155,7 +154,9 @@ def test_without_time_notes_are_ranked_unread(
     assert [passage.chunk.topic for passage in found.passages] == ["lamp"]
     assert found.answered is None
     reasons = [(one.reason, one.detail) for one in found.reasons if one.stage == "rank"]
-    assert any(why is Reason.TIMEOUT and "without the reader" in told for why, told in reasons)
+    assert any(
+        why is hades.Reason.TIMEOUT and "without the reader" in told for why, told in reasons
+    )
 
 
 def test_a_damaged_reader_is_told(tmp_path: Path) -> None:

@@ -12,9 +12,6 @@ from conftest import HeldClock
 from making import UNHURRIED
 
 import hades
-from hades.domain.answer import Recall
-from hades.domain.graph import Reason
-from hades.domain.question import TimeKind, Wants
 from hades.models.encoder import load_encoder
 from hades.models.onnx_encoder import Vectors
 
@@ -50,11 +47,11 @@ def papers(memory: hades.Memory, clock: HeldClock, tmp_path: Path) -> hades.Memo
     return memory
 
 
-def recalled(view: hades.View, question: str, **narrowed: str) -> Recall:
+def recalled(view: hades.View, question: str, **narrowed: str) -> hades.Recall:
     return view.recall(question, plan=UNHURRIED, **narrowed)
 
 
-def topics(found: Recall) -> set[str]:
+def topics(found: hades.Recall) -> set[str]:
     return {one.chunk.topic for one in found.passages}
 
 
@@ -68,14 +65,14 @@ def day(text: str) -> datetime:
 @pytest.mark.parametrize(
     ("question", "kind", "said"),
     [
-        ("Where was the office originally?", TimeKind.ORIGIN, "originally"),
-        ("Where was the office before the move?", TimeKind.BEFORE, "before the move"),
-        ("Where was the office in March?", TimeKind.DURING, "in March"),
-        ("Where did the office use to be?", TimeKind.PAST, ""),
+        ("Where was the office originally?", hades.TimeKind.ORIGIN, "originally"),
+        ("Where was the office before the move?", hades.TimeKind.BEFORE, "before the move"),
+        ("Where was the office in March?", hades.TimeKind.DURING, "in March"),
+        ("Where did the office use to be?", hades.TimeKind.PAST, ""),
     ],
 )
 def test_the_version_of_the_time_in_words_comes_first(
-    notes: hades.Memory, question: str, kind: TimeKind, said: str
+    notes: hades.Memory, question: str, kind: hades.TimeKind, said: str
 ) -> None:
     found = notes.ask(question, plan=UNHURRIED)
     assert found.recall.time is not None
@@ -98,11 +95,11 @@ def test_what_happened_is_told_in_order_of_what_was_noted_then(notes: hades.Memo
     time = found.recall.time
     assert time is not None
     assert (time.kind, time.since, time.until) == (
-        TimeKind.DURING,
+        hades.TimeKind.DURING,
         day("2025-05-26"),
         day("2025-06-02"),
     )
-    assert found.recall.wants is Wants.HAPPENINGS
+    assert found.recall.wants is hades.Wants.HAPPENINGS
     assert topics(found.recall) == {"roof", "pump"}
     assert [one.text for one in found.sentences] == [
         "roof: The roof was mended. (28 May 2025)",
@@ -121,7 +118,7 @@ def test_what_happened_since_an_event_that_was_noted(notes: hades.Memory) -> Non
 def test_nothing_noted_in_a_time_in_words_is_told_and_not_answered(notes: hades.Memory) -> None:
     found = recalled(notes, "Where was the office in 1999?")
     assert found.passages
-    told = [note for note in found.reasons if note.reason is Reason.NOTHING_NOTED]
+    told = [note for note in found.reasons if note.reason is hades.Reason.NOTHING_NOTED]
     assert [note.detail for note in told] == ["nothing was noted in 1999"]
     for question in ("Where was the office in 1999?", "What happened in February?", "in 1999?"):
         answer = notes.ask(question, plan=UNHURRIED)
@@ -251,7 +248,7 @@ def test_a_late_encoder_is_left_behind(kind: str, request: pytest.FixtureRequest
     try:
         found = memory.ask(question, plan={**UNHURRIED, "retriever": {"timeout_ms": 20}})
         assert answer in str(found)
-        (late,) = [note for note in found.recall.reasons if note.reason is Reason.TIMEOUT]
+        (late,) = [note for note in found.recall.reasons if note.reason is hades.Reason.TIMEOUT]
         # On a busy machine the time may be over before the encoder is waited for.
         assert late.stage == "seeds"
         assert late.detail.startswith("after 20 ms, without meaning")
@@ -260,7 +257,7 @@ def test_a_late_encoder_is_left_behind(kind: str, request: pytest.FixtureRequest
     finally:
         encoder.go_on.set()
     again = recalled(memory, question)
-    assert not any(note.reason is Reason.TIMEOUT for note in again.reasons)
+    assert not any(note.reason is hades.Reason.TIMEOUT for note in again.reasons)
     assert "meaning" in again.passages[0].retrievers
 
 
@@ -277,7 +274,7 @@ def test_a_late_encoder_does_not_hold_up_times_in_words(notes: hades.Memory) -> 
     assert found.time is not None
     assert found.time.since == day("2025-04-15")
     assert "move" in topics(found)
-    late = [note.stage for note in found.reasons if note.reason is Reason.TIMEOUT]
+    late = [note.stage for note in found.reasons if note.reason is hades.Reason.TIMEOUT]
     assert late == ["seeds"]
 
 

@@ -12,8 +12,6 @@ from conftest import HeldClock
 from making import UNHURRIED
 
 import hades
-from hades.domain.answer import Recall
-from hades.domain.question import TimeKind
 
 RACK = "What does server db07 run on?"
 
@@ -32,7 +30,7 @@ def told(memory: hades.Memory, clock: HeldClock) -> hades.Memory:
     return memory
 
 
-def recalled(view: hades.View, question: str) -> Recall:
+def recalled(view: hades.View, question: str) -> hades.Recall:
     return view.recall(question, plan=UNHURRIED)
 
 
@@ -132,7 +130,7 @@ def test_a_time_in_words_is_in_the_result_and_can_be_left_unread(told: hades.Mem
     question = "What did db07 run on in February?"
     found = recalled(told, question)
     assert found.time is not None
-    assert (found.time.kind, found.time.said) == (TimeKind.DURING, "in February")
+    assert (found.time.kind, found.time.said) == (hades.TimeKind.DURING, "in February")
     plan = {**UNHURRIED, "retriever": {"timeout_ms": 60_000, "time_words": False}}
     unread = told.recall(question, plan=plan)
     assert unread.time is None

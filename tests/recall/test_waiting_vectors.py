@@ -11,7 +11,6 @@ from making import UNHURRIED
 from serving import Server
 
 import hades
-from hades.domain.graph import Reason
 from tests.shell import Shell
 
 FACTS = 5_000
@@ -77,7 +76,7 @@ def test_told_facts_answer_while_their_vectors_wait(told: Path) -> None:
             assert land in best(memory, f"Of which land is {new} the capital?")
             assert new in best(memory, question, **OF_WORDS)
         found = memory.recall(f"What is the capital of {LANDS[0]}?", plan=UNHURRIED)
-        waits = [one.detail for one in found.reasons if one.reason is Reason.NO_EMBEDDINGS]
+        waits = [one.detail for one in found.reasons if one.reason is hades.Reason.NO_EMBEDDINGS]
         assert waits == ["2,500 of 2,500 facts have no vector yet"]
         assert memory.ask("What is the capital of Nowhereland?").unsaid == ("Nowhereland",)
 

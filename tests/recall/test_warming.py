@@ -6,11 +6,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import hades
-from hades.cli import app
 from hades.graph import ppr
+from tests.shell import run_hades
 
 pytestmark = pytest.mark.encoder
 
@@ -31,7 +30,7 @@ def test_a_warm_memory_answers_as_a_cold_one_does(tmp_path: Path) -> None:
 
 def test_the_command_warms_without_a_memory_and_makes_none(tmp_path: Path) -> None:
     path = tmp_path / "none.hades"
-    done = CliRunner().invoke(app, ["warm", "--memory", str(path)])
+    done = run_hades("warm", "--memory", str(path))
     assert done.exit_code == 0
     assert "kernels" in done.output
     assert not path.exists()

@@ -13,13 +13,13 @@ import httpx
 
 from hades.serve.app import build
 from hades.serve.auth.audit import Audit
-from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import Keys
 from hades.serve.auth.limits import Limits
 from hades.serve.auth.middleware import protected
 from hades.serve.auth.sockets import LISTENERS, Listener, listen_tcp, listen_unix
 from hades.serve.executor import Executor
 from hades.serve.running import Server
+from tests.callers import keys_of, new_key
 
 STATES = "/v1/spaces/default/states"
 PATIENCE_S = 60.0
@@ -30,6 +30,7 @@ PATIENCE_S = 60.0
 class Served:
     """A server that runs, and what it stands on."""
 
+    memory: Path
     executor: Executor
     keys: Keys
     audit: Audit
@@ -46,10 +47,9 @@ class Served:
             transport=transport, base_url="http://hades", headers=headers, timeout=PATIENCE_S
         )
 
-    def key(self, role: Role, spaces: list[str] | None = None) -> str:
-        """A new key."""
-        name = f"{role.name.lower()}-{len(self.keys.listed())}"
-        return self.keys.create(name, role, spaces)[1]
+    def key(self, role: str, *spaces: str, name: str = "") -> str:
+        """A new key, for all spaces or for some."""
+        return new_key(self.memory, role, *spaces, name=name)
 
 
 Serving = Callable[..., AbstractContextManager[Served]]
@@ -60,8 +60,10 @@ def running(
     folder: Path, *, limits: Limits | None = None, app: Any = None, **options: Any
 ) -> Iterator[Served]:
     """A server over a new memory, in a thread of its own."""
-    executor = Executor.open(folder / "notes.hades")
-    keys, audit = Keys(folder / "notes.hades.keys"), Audit(folder / "audit")
+    memory = folder / "notes.hades"
+    executor = Executor.open(memory)
+    keys = keys_of(memory)
+    audit = Audit(folder / "audit")
     listening = {
         name: listen_unix(folder / f"{name}.sock", LISTENERS[name])
         for name in ("ro", "rw", "admin")
@@ -75,7 +77,7 @@ def running(
     thread.start()
     try:
         assert ready.wait(PATIENCE_S)
-        yield Served(executor, keys, audit, listening)
+        yield Served(memory, executor, keys, audit, listening)
     finally:
         executor.leave()
         server.should_exit = True

@@ -12,7 +12,6 @@ from served_making import STATES, Served
 from test_uploads import small_files
 
 from hades.serve.auth.audit import Audit, Mode
-from hades.serve.auth.caller import Role
 
 pytest_plugins = ["served_fixtures"]
 
@@ -110,7 +109,7 @@ def test_a_full_disk_does_not_make_a_call_fail(
 
 
 def test_every_call_is_written_down_and_nothing_it_was_about(served: Served) -> None:
-    token = served.key(Role.READER)
+    token = served.key("reader")
     with served.by("http", token) as client:
         client.get(f"{STATES}/plans/treasure?version=1")
         client.put(f"{STATES}/plans/treasure", json={"content": "under the oak"})

@@ -21,7 +21,6 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import Keys
 from hades.serve.auth.limits import Limits
 from hades.serve.auth.middleware import AuthMiddleware
@@ -65,7 +64,7 @@ def test_a_socket_is_for_what_it_is_for(served: Served) -> None:
 
 
 def test_a_key_is_for_its_role_and_never_for_files_of_this_machine(served: Served) -> None:
-    for role, listener in {Role.READER: "ro", Role.WRITER: "rw", Role.ADMIN: "admin"}.items():
+    for role, listener in {"reader": "ro", "writer": "rw", "admin": "admin"}.items():
         _with_old(served)
         expected = MAY[listener] | {"admin": 404}
         assert _statuses(served.by("http", served.key(role))) == expected, role
@@ -75,28 +74,28 @@ def test_by_tcp_a_key_is_needed_and_at_a_socket_it_gives_no_more(served: Served)
     assert set(_statuses(served.by("http")).values()) == {401}
     assert set(_statuses(served.by("http", "hades_00000000_" + "0" * 64)).values()) == {401}
     assert set(_statuses(served.by("rw", "nonsense")).values()) == {401}
-    assert _statuses(served.by("ro", served.key(Role.ADMIN)))["write"] == 403
-    assert _statuses(served.by("admin", served.key(Role.READER)))["admin"] == 404
+    assert _statuses(served.by("ro", served.key("admin")))["write"] == 403
+    assert _statuses(served.by("admin", served.key("reader")))["admin"] == 404
 
 
 def test_a_key_opens_its_spaces_only(served: Served) -> None:
     with served.by("admin") as operator:
         operator.post("/v1/spaces", json={"name": "theirs"}).raise_for_status()
-    with served.by("http", served.key(Role.WRITER, ["theirs"])) as client:
+    with served.by("http", served.key("writer", "theirs")) as client:
         assert client.get("/v1/spaces/theirs/topics").status_code == 200
         assert client.get("/v1/spaces/default/topics").status_code == 403
         assert client.put(f"{STATES}/a", json={"content": "x"}).status_code == 403
 
 
 def test_keys_made_and_revoked_are_known_at_once(served: Served) -> None:
-    _, token = served.keys.create("laptop", Role.READER)
+    token = served.key("reader", name="laptop")
     others = Keys(served.keys.path)  # as another process has it
     with served.by("http", token) as client:
         assert client.get("/v1").json()["caller"] == "key:laptop"
         others.revoke("laptop")
         refused = client.get("/v1")
         assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
-        _, token = others.create("laptop", Role.READER)
+        token = served.key("reader", name="laptop")
         assert client.get("/v1").status_code == 401
         client.headers["Authorization"] = f"Bearer {token}"
         assert client.get("/v1").status_code == 200
@@ -105,7 +104,7 @@ def test_keys_made_and_revoked_are_known_at_once(served: Served) -> None:
 
 
 def test_keys_others_could_have_read_are_not_trusted(served: Served) -> None:
-    token = served.key(Role.ADMIN)
+    token = served.key("admin")
     served.keys.path.chmod(0o644)
     with served.by("http", token) as client:
         assert client.get("/v1").status_code == 503
@@ -243,7 +242,7 @@ def test_what_is_no_body_is_bounded(served: Served) -> None:
 
 
 def test_another_name_for_this_machine_is_not_answered(served: Served) -> None:
-    with served.by("http", served.key(Role.READER)) as client:
+    with served.by("http", served.key("reader")) as client:
         for name in ("localhost:8674", "127.0.0.1", "[::1]:8674", "LOCALHOST"):
             assert client.get("/v1", headers={"Host": name}).status_code == 200, name
         for name in ("evil.example", "localhost.evil.example:8674", "127.0.0.1.evil.example", ""):
@@ -251,7 +250,7 @@ def test_another_name_for_this_machine_is_not_answered(served: Served) -> None:
 
 
 def test_answers_are_safe_for_browsers_and_have_an_id(served: Served) -> None:
-    with served.by("http", served.key(Role.READER)) as client:
+    with served.by("http", served.key("reader")) as client:
         headers = client.get("/v1", headers={"Origin": "https://page.example"}).headers
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["content-security-policy"] == "default-src 'none'"
@@ -270,7 +269,7 @@ def test_whoever_watches_over_the_server_needs_no_key(served: Served) -> None:
         # Metrics name every space, and who else is on this machine is not known.
         assert client.get("/metrics").status_code == 401
         assert client.get("/openapi.json").status_code == 401
-    with served.by("http", served.key(Role.READER)) as client:
+    with served.by("http", served.key("reader")) as client:
         assert client.get("/metrics").status_code == 200
     with served.by("ro") as client:
         assert client.get("/metrics").status_code == 200

@@ -17,7 +17,6 @@ from making import recall as made_recall
 from prometheus_client.parser import text_string_to_metric_families
 
 import hades
-from hades.domain.graph import Reason
 from hades.serve.executor import Executor
 from hades.serve.schedule import Schedule
 from hades.serve.telemetry import Telemetry
@@ -98,7 +97,7 @@ def test_every_label_in_a_query_is_one_its_series_have(exposed: dict[str, set[st
 
 def test_reasons_and_states_in_queries_are_real() -> None:
     text = " ".join(queries())
-    assert set(re.findall(r'reason="(\w+)"', text)) <= {reason.value for reason in Reason}
+    assert set(re.findall(r'reason="(\w+)"', text)) <= {reason.value for reason in hades.Reason}
     assert set(re.findall(r'state="([\w-]+)"', text)) <= {"closed", "half-open", "open"}
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
 from hades.serve.pool import Overloaded, TimedOut
+from tests.callers import caller
 
-ANN = Caller("key:ann", Role.WRITER)
-EVE = Caller("key:eve", Role.READER, frozenset({"default"}))
+ANN = caller("key:ann", "writer")
+EVE = caller("key:eve", "reader", "default")
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from served_making import Served
 
-from hades.serve.auth.caller import Role
-
 pytest_plugins = ["served_fixtures"]
 
 ASKED = {"query": '{ space { topic(name: "a") { state { content } } } }'}
@@ -16,14 +14,14 @@ def test_who_may_read_may_ask_and_nobody_else(served: Served) -> None:
         writer.put("/v1/spaces/default/states/a", json={"content": "one"}).raise_for_status()
     with served.by("http") as stranger:
         assert stranger.post("/graphql", json=ASKED).status_code == 401
-    with served.by("http", served.key(Role.READER, ["work"])) as other:
+    with served.by("http", served.key("reader", "work")) as other:
         refused = other.post("/graphql", json=ASKED)
         assert refused.status_code == 403
         assert refused.json()["errors"][0]["extensions"] == {"code": "Denied"}
         assert other.post("/graphql", json={"query": "{ spaces { name } }"}).json() == {
             "data": {"spaces": []}
         }
-    with served.by("http", served.key(Role.READER)) as reader, served.by("ro") as local:
+    with served.by("http", served.key("reader")) as reader, served.by("ro") as local:
         for client in (reader, local):
             told = client.post("/graphql", json=ASKED).json()
             assert told == {"data": {"space": {"topic": {"state": {"content": "one"}}}}}

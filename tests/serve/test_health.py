@@ -10,12 +10,12 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from hades.serve.auth.caller import Caller, Role
 from hades.serve.telemetry import health
 from hades.serve.telemetry.health import Readiness, health_routes
 from hades.serve.telemetry.metrics import Metrics
+from tests.callers import caller
 
-ALL, SOME = Caller("key:a", Role.READER), Caller("key:b", Role.ADMIN, frozenset({"x"}))
+ALL, SOME = caller("key:a", "reader"), caller("key:b", "admin", "x")
 
 
 def pages(metrics: Metrics, readiness: Readiness | None = None) -> Starlette:
@@ -96,5 +96,5 @@ def test_nothing_is_posted_to_them() -> None:
 
 
 def test_metrics_name_spaces_so_not_everybody_sees_them() -> None:
-    for caller, status in ((ALL, 200), (SOME, 403), (None, 403)):
-        assert ask(pages(Metrics()), "/metrics", caller=caller).status_code == status, caller
+    for who, status in ((ALL, 200), (SOME, 403), (None, 403)):
+        assert ask(pages(Metrics()), "/metrics", caller=who).status_code == status, who

@@ -9,12 +9,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import hades
-from hades.cli import app
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.auth.keys import Keys, keys_beside
+from tests.shell import run_hades
 
 
 @pytest.fixture
@@ -88,7 +87,7 @@ def test_writing_down_their_use_brings_no_revoked_key_back(keys: Keys) -> None:
 
 def test_the_commands(path: Path) -> None:
     def hades_(*words: str) -> str:
-        done = CliRunner().invoke(app, ["keys", *words, "--memory", str(path)])
+        done = run_hades("keys", *words, "--memory", str(path))
         assert done.exit_code == 0, done.output
         return done.stdout
 
@@ -104,7 +103,7 @@ def test_the_commands(path: Path) -> None:
     assert "never" in hades_("list")
     assert json.loads(hades_("revoke", "laptop", "--json"))["name"] == "laptop"
     assert "revoked phone" in hades_("revoke", "phone")
-    refused = CliRunner().invoke(app, ["keys", "create", "x", "--role", "god", "-m", str(path)])
+    refused = run_hades("keys", "create", "x", "--role", "god", "-m", str(path))
     assert refused.exit_code == 2
 
 

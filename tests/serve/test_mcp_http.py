@@ -30,14 +30,15 @@ from serve.mcp_making import (
 
 import hades
 from hades.serve.app import build as build_app
-from hades.serve.auth.caller import CALL_RECORD, Caller, CallRecord, Role
+from hades.serve.auth.caller import CALL_RECORD, CallRecord
 from hades.serve.executor import Executor
+from tests.callers import caller
 
 PATIENCE_S = 60.0
 CALLERS = {
     "ann": ANN,
     "eve": EVE,
-    "lee": Caller("lee", Role.WRITER, frozenset({"work"})),
+    "lee": caller("lee", "writer", "work"),
 }
 LISTING = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 BOTH = {"accept": "application/json, text/event-stream"}

@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters
 from serve.mcp_making import hades_command, hades_environment, meet, text_of
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import hades
-from hades.cli import app
 from hades.project import project_memory
 from hades.serve.mcp import install
+from tests.shell import run_hades
 
 HOME_FILES = {
     "claude-code": ".claude.json",
@@ -49,7 +49,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, ["mcp", "--memory", "notes.hades", *arguments])
+    return run_hades("mcp", "--memory", "notes.hades", *arguments)
 
 
 @pytest.mark.parametrize("client", list(HOME_FILES))
@@ -108,7 +108,7 @@ def test_a_project_gets_a_memory_of_its_own(
     monkeypatch.setenv("PATH", str(command.parent), prepend=os.pathsep)
     monkeypatch.setattr(install, "own_command", lambda: [str(command)])
     root = project(home, "atlas")
-    done = CliRunner().invoke(app, ["mcp", "--install", client, "--here", "--yes"])
+    done = run_hades("mcp", "--install", client, "--here", "--yes")
     assert done.exit_code == 0, done.output
     memory = project_memory(root)
     assert f"The memory of this project is {memory}." in done.output
@@ -144,7 +144,7 @@ def test_a_memory_that_came_with_a_project_is_not_served(home: Path) -> None:
         (["--install", "claude-code", "--here", "--yes"], "There is a memory in this work tree"),
         (["--memory", str(came)], "is part of the repository"),
     ):
-        refused = CliRunner().invoke(app, ["mcp", *arguments])
+        refused = run_hades("mcp", *arguments)
         assert refused.exit_code == 2
         assert sentence in refused.output
     assert not (root / ".mcp.json").exists()

@@ -16,9 +16,9 @@ from serve.mcp_making import talk
 
 import hades
 from hades.domain.times import to_micros
-from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
 from hades.serve.mcp.resources import read_uri, uri_of
+from tests.callers import caller
 
 NAMES = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=20
@@ -110,7 +110,7 @@ def test_a_long_list_comes_in_pages(path: Path) -> None:
     seen = talk(executor, life)
     assert len(seen) == len(set(seen)) == 300
     for spaces, count in (({"more"}, 150), ({"more", "other"}, 150)):
-        some = Caller("lee", Role.READER, frozenset(spaces))
+        some = caller("lee", "reader", *spaces)
         assert len(talk(executor, life, caller=some)) == count, spaces
     executor.close()
 
@@ -132,7 +132,7 @@ def test_what_is_not_there_is_told(executor: Executor) -> None:
 
 
 def test_a_resource_of_another_space_is_denied(executor: Executor) -> None:
-    lee = Caller("lee", Role.READER, frozenset({"ノート"}))
+    lee = caller("lee", "reader", "ノート")
     with pytest.raises(MCPError, match="You may not use the space 'default'"):
         talk(executor, lambda client: client.read_resource("hades://default/lunch"), caller=lee)
     with pytest.raises(MCPError, match="There is no resource 'zzz'"):

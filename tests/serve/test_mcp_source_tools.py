@@ -11,19 +11,18 @@ from making import T1, passage, path, recall
 import hades
 from hades.compat.hipporag import hipporag
 from hades.compat.pathrag import format_paths_for_prompt
-from hades.domain.answer import Recall
 
 
 class Answers:
     """A view that answers everything alike, and keeps what it was asked."""
 
-    def __init__(self, memory: hades.Memory, found: Recall) -> None:
+    def __init__(self, memory: hades.Memory, found: hades.Recall) -> None:
         self.memory = memory
         self.found = found
         self.asked: dict[str, Any] = {}
         self.change, self.log = memory.change, memory.log
 
-    def recall(self, question: str, **options: Any) -> Recall:
+    def recall(self, question: str, **options: Any) -> hades.Recall:
         self.asked |= options
         return replace(self.found, asked=replace(self.found.asked, text=question))
 

@@ -16,9 +16,9 @@ from serve.mcp_making import EVE, WRITING_TOOLS, names_of, talk, text_of
 import hades
 from hades.context.tokens import count
 from hades.domain.times import to_micros
-from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
 from hades.serve.mcp.answers import ANSWER_CHARACTERS_AT_MOST
+from tests.callers import caller
 
 WHY = {"question": "Why don't we use approach X?"}
 CORE = {
@@ -481,7 +481,7 @@ def test_a_reader_is_offered_nothing_that_writes(story: Executor) -> None:
 
 
 def test_a_caller_of_some_spaces_sees_no_other(story: Executor) -> None:
-    lee = Caller("lee", Role.WRITER, frozenset({"secret"}))
+    lee = caller("lee", "writer", "secret")
 
     async def life(client: Client) -> tuple[Any, ...]:
         return (
@@ -498,7 +498,7 @@ def test_a_caller_of_some_spaces_sees_no_other(story: Executor) -> None:
     )
     assert others.is_error
     assert "You may not use the space 'default'" in text_of(others)
-    two = Caller("lee", Role.WRITER, frozenset({"secret", "work"}))
+    two = caller("lee", "writer", "secret", "work")
     which = call(story, "topics", {}, caller=two)
     assert text_of(which) == "Say which space: secret, work."
 

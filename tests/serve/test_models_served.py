@@ -19,7 +19,6 @@ sys.path.append(str(Path(__file__).parents[1] / "models"))
 from chat_making import SLOW, Scripted, scripted, use
 
 import hades
-from hades.serve.auth.caller import Role
 from hades.serve.executor import MODEL_CALLS
 
 pytest_plugins = ["served_fixtures"]
@@ -46,7 +45,7 @@ def test_readers_have_no_model_called(
     told: Served, model: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A model may cost money: it needs the role writer, or a setting."""
-    with told.by("http", told.key(Role.READER)) as reader:
+    with told.by("http", told.key("reader")) as reader:
         refused = reader.post(ASK, json=WHY)
         assert (refused.status_code, refused.json()["code"]) == (403, "Denied")
         assert reader.get("/v1/spaces/default/models?check=true").status_code == 403
@@ -58,7 +57,7 @@ def test_readers_have_no_model_called(
 
 
 def test_a_writer_is_answered_and_it_is_counted(told: Served, model: Scripted) -> None:
-    with told.by("http", told.key(Role.WRITER)) as writer:
+    with told.by("http", told.key("writer")) as writer:
         said = writer.post(ASK, json=WHY).json()
         assert said["sentences"][0]["text"] == "Approach X was rejected because of Bug Y."
         assert said["usage"]["model"] == "a"
@@ -81,7 +80,7 @@ def test_a_server_that_drips_its_head_keeps_no_thread(
     monkeypatch.setenv("HADES_BREAKER_FAILURES", "1000")
     use(monkeypatch, model, timeout_s=0.5)
     model.say(SLOW["head"](stop))
-    with told.by("http", told.key(Role.WRITER)) as writer:
+    with told.by("http", told.key("writer")) as writer:
         writer.timeout = 60  # a hang guard
         with ThreadPoolExecutor(MODEL_CALLS + 1) as callers:
             asked = [callers.submit(writer.post, ASK, json=WHY) for _ in range(MODEL_CALLS + 1)]

@@ -12,12 +12,10 @@ import httpx
 import pytest
 from process_making import Process, hades_serve
 from served_making import STATES
-from typer.testing import CliRunner
 
 import hades
-from hades.cli import app
-from hades.serve.auth.caller import Role
-from hades.serve.auth.keys import Keys, keys_beside
+from tests.callers import new_key
+from tests.shell import run_hades
 
 NO_TCP = "--no-tcp"
 GRACE = "--grace=4"
@@ -109,7 +107,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 def test_a_second_server_at_the_same_sockets_is_refused(server: Process) -> None:
     port = server.where("http").rpartition(":")[2]
     for options in (["--no-tcp", f"--rw-socket={server.where('rw')}"], ["--port", port]):
-        again = CliRunner().invoke(app, ["serve", "--memory", server.told["memory"], *options])
+        again = run_hades("serve", "--memory", server.told["memory"], *options)
         assert again.exit_code == 2
         assert "Another" in again.stderr
         assert len(again.stderr.splitlines()) == 1
@@ -129,7 +127,7 @@ def test_it_is_ready_once_it_is_warm(server: Process) -> None:
 def test_a_server_for_reading_only_writes_nothing(path: Path) -> None:
     with hades.open(path) as memory:
         memory.remember("a", "x")
-    Keys(keys_beside(path)).create("laptop", Role.READER)
+    new_key(path, "reader", name="laptop")
     with (
         hades_serve(path, "--port", "0", "--read-only") as server,
         server.client("admin") as client,
@@ -152,6 +150,6 @@ def test_what_cannot_be_is_told_in_a_sentence(
         (["--no-tcp", "--rw-socket", "x" * 120], "too long"),
         (["--port=0", "--allow-host", "a*.example"], "*.example.com"),
     ):
-        done = CliRunner().invoke(app, ["serve", "--memory", "a.hades", *options])
+        done = run_hades("serve", "--memory", "a.hades", *options)
         assert done.exit_code == 2, options
         assert sentence in done.stderr

@@ -21,8 +21,7 @@ from debian import program
 from served_making import PATIENCE_S, STATES, Served, running
 from test_uploads import tar_of
 
-from hades.memory import Memory
-from hades.serve.auth.caller import Role
+import hades
 from hades.serve.auth.limits import Limits
 
 pytestmark = pytest.mark.slow
@@ -124,7 +123,7 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
         process = subprocess.Popen([nginx, "-p", str(folder), "-c", str(folder / "nginx.conf")])
         try:
             _await(port, process, folder)
-            yield Proxied(served, port, served.key(Role.WRITER))
+            yield Proxied(served, port, served.key("writer"))
         finally:
             process.terminate()
             process.wait(20)
@@ -171,7 +170,7 @@ def test_a_slow_body_never_reaches_the_server(proxied: Proxied) -> None:
 def go(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Lets the jobs end that `resolve` began."""
     event = threading.Event()
-    monkeypatch.setattr(Memory, "resolve", lambda *_a, **_k: event.wait(600))
+    monkeypatch.setattr(hades.Memory, "resolve", lambda *_a, **_k: event.wait(600))
     yield event
     event.set()
 

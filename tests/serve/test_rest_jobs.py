@@ -16,7 +16,7 @@ import pytest
 from rest_making import WithCaller, serving
 from test_uploads import small_files, special, tar_of
 
-from hades.memory import Memory
+import hades
 from hades.serve.app import build
 from hades.serve.executor import Executor
 from hades.serve.pool import Overloaded
@@ -267,7 +267,7 @@ class Slow:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.steps = 0
         self.go = threading.Event()
-        monkeypatch.setattr(Memory, "resolve", self._resolve)
+        monkeypatch.setattr(hades.Memory, "resolve", self._resolve)
 
     def _resolve(self, *, dry_run: bool = False, on_progress: Any) -> Any:
         while not self.go.wait(0.02):
@@ -296,7 +296,7 @@ def test_a_quiet_job_says_that_it_is_still_there(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go = threading.Event()
-    monkeypatch.setattr(Memory, "resolve", lambda *_a, **_k: go.wait(60))
+    monkeypatch.setattr(hades.Memory, "resolve", lambda *_a, **_k: go.wait(60))
     job = client.post("/resolve").json()
     with client.stream("GET", f"/jobs/{job['id']}/events") as stream:
         comments = (line for line in stream.iter_lines() if line.startswith(":"))
@@ -318,9 +318,9 @@ def test_a_job_is_cancelled_at_its_next_step(
 def test_a_cancelled_ingestion_leaves_no_files_and_goes_on_when_sent_again(
     client: httpx.Client, app: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ingest, began, go = Memory.ingest, threading.Event(), threading.Event()
+    ingest, began, go = hades.Memory.ingest, threading.Event(), threading.Event()
 
-    def slowly(self: Memory, *paths: Any, on_progress: Any, **options: Any) -> Any:
+    def slowly(self: hades.Memory, *paths: Any, on_progress: Any, **options: Any) -> Any:
         def told(*what: Any) -> None:
             began.set()
             assert go.wait(60)
@@ -328,7 +328,7 @@ def test_a_cancelled_ingestion_leaves_no_files_and_goes_on_when_sent_again(
 
         return ingest(self, *paths, on_progress=told, **options)
 
-    monkeypatch.setattr(Memory, "ingest", slowly)
+    monkeypatch.setattr(hades.Memory, "ingest", slowly)
     archive = tar_of(*((f"n{number}.md", b"Text.") for number in range(50)))
     job = send(client, archive).json()
     assert began.wait(60)
@@ -336,7 +336,7 @@ def test_a_cancelled_ingestion_leaves_no_files_and_goes_on_when_sent_again(
     go.set()
     assert events(client, job)[-1]["event"] == "cancelled"
     assert left(app) == []
-    monkeypatch.setattr(Memory, "ingest", ingest)
+    monkeypatch.setattr(hades.Memory, "ingest", ingest)
     done(client, send(client, archive))
     assert len(topics(client)) == 50
 
@@ -345,7 +345,7 @@ def test_a_source_is_taken_in_by_one_job_at_a_time(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go = threading.Event()
-    monkeypatch.setattr(Memory, "ingest", lambda *_a, **_k: go.wait(60))
+    monkeypatch.setattr(hades.Memory, "ingest", lambda *_a, **_k: go.wait(60))
     first = send(client, tar_of(("a.md", b"A.")))
     second = send(client, tar_of(("a.md", b"A.")))
     assert (first.status_code, second.status_code) == (202, 409)
@@ -418,7 +418,7 @@ def test_what_goes_wrong_inside_is_not_told(
     def broken(*_a: Any, **_k: Any) -> None:
         raise RuntimeError("secret of the house")
 
-    monkeypatch.setattr(Memory, "resolve", broken)
+    monkeypatch.setattr(hades.Memory, "resolve", broken)
     job = client.post("/resolve").json()
     assert "secret" not in json.dumps(events(client, job))
     assert "secret of the house" in caplog.text

@@ -14,10 +14,10 @@ from rest_making import ADMIN, LOCAL, READER, WRITER, Asker, S, WithCaller, aski
 
 import hades
 from hades.serve.app import build
-from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
+from tests.callers import caller
 
-STRANGER = Caller("key:mallory", Role.ADMIN, frozenset({"elsewhere"}))
+STRANGER = caller("key:mallory", "admin", "elsewhere")
 
 ASKING = {"/search", "/recall", "/ask", "/rank", "/warm", "/context"}
 """They are sent with POST, for questions may be long, and only read."""
@@ -34,7 +34,7 @@ IN_A_SPACE = [one for one in OPERATIONS if one[1].startswith("/v1/spaces/{space}
 ADMINS = [one for one in OPERATIONS if one[1].startswith("/v1/admin")]
 
 
-def _call(ask: Asker, one: tuple[str, str, dict[str, Any]], caller: Caller) -> int:
+def _call(ask: Asker, one: tuple[str, str, dict[str, Any]], caller: Any) -> int:
     """Call an endpoint as its own example says; the status of the answer."""
     method, path, about = one
     said: dict[str, Any] = {"params": {}}
@@ -95,8 +95,8 @@ def test_nobody_enters_a_space_of_others(ask: Asker) -> None:
 
 def test_admin_calls_are_nowhere_but_at_the_admin_socket(ask: Asker) -> None:
     for one in ADMINS:
-        for caller in (ADMIN, WRITER, READER):
-            assert _call(ask, one, caller) == 404, (one[:2], caller.title)
+        for who in (ADMIN, WRITER, READER):
+            assert _call(ask, one, who) == 404, (one[:2], who.title)
 
 
 def test_without_authentication_nothing_is_served(ask: Asker) -> None:
@@ -131,7 +131,7 @@ def test_lists_show_only_the_spaces_of_the_caller(path: Path) -> None:
 
 
 def test_a_writer_of_one_space_sets_no_inverses_for_all(path: Path) -> None:
-    everywhere = Caller("key:w", Role.WRITER)
+    everywhere = caller("key:w", "writer")
     at, told = "/v1/spaces/default/inverses", {"inverse": "q"}
     with asking(path) as ask:
         assert ask.put(f"{at}/r", told, caller=WRITER).status_code == 403
@@ -142,12 +142,12 @@ def test_a_writer_of_one_space_sets_no_inverses_for_all(path: Path) -> None:
 def test_a_reader_of_one_space_is_not_told_where_the_rest_lies(path: Path) -> None:
     with asking(path) as ask:
         assert ask.get("/v1/spaces/default/tiers", caller=READER).status_code == 403
-        everywhere = Caller("key:r", Role.READER)
+        everywhere = caller("key:r", "reader")
         assert ask.get("/v1/spaces/default/tiers", caller=everywhere).status_code == 200
 
 
 def test_an_admin_of_one_space_makes_no_other(path: Path) -> None:
-    one = Caller("key:x", Role.ADMIN, frozenset({"default"}))
+    one = caller("key:x", "admin", "default")
     with asking(path) as ask:
         assert ask.post("/v1/spaces", {"name": "other"}, caller=one).status_code == 403
         assert ask.post("/v1/admin/check", caller=LOCAL).status_code == 200
@@ -165,7 +165,7 @@ def test_jobs_are_seen_and_cancelled_by_who_began_them_and_by_admins(
         on_progress("comparing names", 2, 2)
 
     monkeypatch.setattr(hades.Memory, "resolve", resolve)
-    other = Caller("key:wilma", Role.WRITER, frozenset({"default"}))
+    other = caller("key:wilma", "writer", "default")
     job = ask.post(f"{S}/resolve", {}, caller=WRITER).json()
     assert told.wait(60)
     for stranger in (other, READER):

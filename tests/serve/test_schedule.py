@@ -10,7 +10,6 @@ from prometheus_client import generate_latest
 
 import hades
 from hades.errors import HadesError
-from hades.memory import Memory
 from hades.serve import schedule
 from hades.serve.executor import Executor
 from hades.serve.schedule import Schedule
@@ -59,7 +58,7 @@ def test_a_failure_is_counted_and_other_spaces_and_tasks_go_on(
         memory.create_space("other")
     met: list[str] = []
 
-    def fail_in_default(memory: Memory, _report: Progress) -> None:
+    def fail_in_default(memory: hades.Memory, _report: Progress) -> None:
         met.append(memory.space)
         if memory.space == "default":
             raise HadesError("This space cannot be organised.")

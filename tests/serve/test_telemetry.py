@@ -12,10 +12,10 @@ from making import remember_story
 
 import hades
 from hades.serve.app import build
-from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
 from hades.serve.telemetry import Telemetry
 from hades.serve.telemetry.latencies import MINUTES_KEPT, Latencies
+from tests.callers import caller
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Asked:
     telemetry: tuple[()] = ()
 
 
-ANN = Caller("key:ann", Role.WRITER)
+ANN = caller("key:ann", "writer")
 
 
 def test_a_question_is_counted_and_the_pages_answer(path: Path) -> None:

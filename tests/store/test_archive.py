@@ -19,7 +19,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hades
-from hades.domain.graph import Reason
 from hades.store.copy import copy
 from tests.conftest import HeldClock
 
@@ -311,7 +310,7 @@ def test_recall_answers_with_the_rest(path: Path, clock: HeldClock) -> None:
     for number in range(2):  # also where the words are indexed anew
         with hades.open(path, clock=clock) as memory:
             rest = memory.recall("Were deploys to the zebra cluster blocked?")
-            assert Reason.ARCHIVE_LOST in {note.reason for note in rest.reasons}
+            assert hades.Reason.ARCHIVE_LOST in {note.reason for note in rest.reasons}
             assert ("freeze" in rest.context, "open again" in rest.context) == (False, True)
             memory.purge(f"lunch/{number}")
 
@@ -360,7 +359,9 @@ def test_an_overview_is_told_with_what_is_left(
     shutil.rmtree(path.with_name("notes.hades.archive"))
     with hades.open(path, clock=clock) as memory:
         told = memory.ask("What happened in March 2024?")
-        lost = [note.detail for note in told.recall.reasons if note.reason is Reason.ARCHIVE_LOST]
+        lost = [
+            note.detail for note in told.recall.reasons if note.reason is hades.Reason.ARCHIVE_LOST
+        ]
         assert (len(lost), told.recall.level) == (1, 3 * consolidated)
         assert "lamps" in str(told) or not consolidated
         if consolidated:

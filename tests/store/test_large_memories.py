@@ -16,8 +16,7 @@ import pytest
 from making import UNHURRIED, remember_story
 
 import hades
-from hades.domain.graph import Reason
-from hades.domain.times import NOW, AsOf
+from hades.domain.times import NOW
 from hades.recall.find.excerpts import BESIDE, FIRST_HOP, NEAREST, SAID, SECOND_HOP
 from hades.store.delta import digest_of
 from hades.store.postgres.pgvector import PgVector
@@ -121,7 +120,7 @@ def indexed(memory: hades.Memory) -> PgVector:
 
 
 def nearest(
-    memory: hades.Memory, index: PgVector, vector: np.ndarray, limit: int, as_of: AsOf = NOW
+    memory: hades.Memory, index: PgVector, vector: np.ndarray, limit: int, as_of: hades.AsOf = NOW
 ) -> list[int]:
     with memory._store.snapshot():
         moment = memory._store.moment(as_of)
@@ -157,9 +156,9 @@ def test_it_knows_what_is_there_and_what_was_written_since(
     asked = memory._finder.encoder.encode(["The lake is deep."])[0]
     river, lake = (memory._store.chunks.of_topic(1, name)[0] for name in ("river", "lake"))
     assert nearest(memory, index, asked, 10) == [lake, river]
-    assert nearest(memory, index, asked, 10, AsOf(valid=datetime(2024, 1, 15, tzinfo=UTC))) == [
-        river
-    ]
+    assert nearest(
+        memory, index, asked, 10, hades.AsOf(valid=datetime(2024, 1, 15, tzinfo=UTC))
+    ) == [river]
     memory.purge("lake")
     assert nearest(memory, index, asked, 10) == [river]
 
@@ -182,7 +181,9 @@ def test_a_small_process_answers_from_a_large_memory(
         memory.remember("approach", "Approach X was rejected for the weather.")
         assert "approach" in {one.chunk.topic for one in memory.recall(question).passages}
     assert found.passages[0].chunk == whole.passages[0].chunk
-    assert any(one.reason is Reason.FALLBACK and "memory_mb" in one.detail for one in found.reasons)
+    assert any(
+        one.reason is hades.Reason.FALLBACK and "memory_mb" in one.detail for one in found.reasons
+    )
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import hades
-from hades.serve.auth.caller import Role
-from hades.serve.auth.keys import Keys, keys_beside
+from hades.serve.auth.keys import Keys
+from tests.callers import keys_of, new_key
 from tests.debian import program
 from tests.serve.process_making import Process, hades_serve
 
@@ -87,20 +87,20 @@ class Site:
 
     @property
     def keys(self) -> Keys:
-        return Keys(keys_beside(self.memory))
+        return keys_of(self.memory)
 
     @contextmanager
     def visit(
         self,
-        role: Role = Role.WRITER,
+        role: str = "writer",
         *,
         width: int = 1280,
         dark: bool = False,
-        spaces: list[str] | None = None,
+        spaces: Sequence[str] = (),
     ) -> Iterator[Any]:
         """A signed-in visitor's page; the console must stay free of errors."""
-        name = f"{role.name.lower()}-{len(self.keys.listed())}"
-        _, token = self.keys.create(name, role, spaces)
+        name = f"{role}-{len(self.keys.listed())}"
+        token = new_key(self.memory, role, *spaces, name=name)
         context = self.browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
         )

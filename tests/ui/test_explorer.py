@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 import hades
-from hades.serve.auth.caller import Role
+from tests.callers import new_key
 from tests.serve.process_making import hades_serve
 from tests.ui.browsing import HOSTILE, Site, explored, move_slider
 
@@ -169,7 +169,7 @@ def test_a_writer_restores_a_version_and_judges_a_passage(site: Site) -> None:
 
 @pytest.mark.slow
 def test_a_reader_sees_no_control_that_writes(site: Site) -> None:
-    with site.visit(Role.READER) as page:
+    with site.visit("reader") as page:
         site.open(page, "/?q=who%20leads%20approach%20X")
         page.get_by_role("article").first.wait_for()
         site_buttons = page.get_by_role("button", name=re.compile("useful"))
@@ -210,7 +210,7 @@ def test_signing_out_in_one_tab_leads_the_other_to_the_sign_in(site: Site) -> No
 
 @pytest.mark.slow
 def test_a_tab_of_an_earlier_session_is_loaded_again_for_the_new_one(site: Site) -> None:
-    _, token = site.keys.create("later", Role.READER)
+    token = new_key(site.memory, "reader", name="later")
     with site.visit() as page:
         site.open(page, "/topics")
         page.get_by_role("link", name="Review").wait_for()
@@ -229,7 +229,7 @@ def test_a_tab_of_an_earlier_session_is_loaded_again_for_the_new_one(site: Site)
 def test_a_key_for_one_space_starts_there(site: Site) -> None:
     with site.process.client("admin") as admin:
         admin.post("/v1/spaces", json={"name": "team"}).raise_for_status()
-    with site.visit(Role.READER, spaces=["team"]) as page:
+    with site.visit("reader", spaces=["team"]) as page:
         page.get_by_text("This space is empty.").wait_for()
         assert page.get_by_label("Space").input_value() == "team"
 

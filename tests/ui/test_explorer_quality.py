@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 import hades
-from hades.serve.auth.browsers import StartLinks
-from hades.serve.auth.caller import Role
 from hades.serve.problems import FAILED_INSIDE
+from tests.callers import new_key, start_link
 from tests.npm import packaged
 from tests.serve.process_making import hades_serve
 from tests.ui.browsing import SCREENSHOTS, Site, explored
@@ -101,8 +100,8 @@ def test_every_page_is_accessible_and_fits(
     folder = Path(SCREENSHOTS or tmp_path)
     folder.mkdir(exist_ok=True, parents=True)
     wrong: list[str] = []
-    with site.visit(Role.ADMIN, width=width, dark=dark) as page:
-        page.goto(f"{site.url}/start/{StartLinks(site.memory).create()}")
+    with site.visit("admin", width=width, dark=dark) as page:
+        page.goto(site.url + start_link(site.memory))
         page.get_by_label("Your question").wait_for()
         for name, path in PAGES.items():
             if name.startswith(("sign-in", "no-page")):
@@ -121,7 +120,7 @@ def test_every_page_is_accessible_and_fits(
 
 def test_the_main_journey_needs_only_the_keyboard(site: Site) -> None:
     """Ask, open a citation, compare then and now, move the slider: without a pointer."""
-    with site.visit(Role.READER) as page:
+    with site.visit("reader") as page:
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
         page.keyboard.press("Enter")
@@ -181,7 +180,7 @@ PARAMETERS = {
 @pytest.mark.parametrize("path", PARAMETERS)
 def test_absurd_addresses_get_a_page_or_a_sentence(site: Site, path: str) -> None:
     real = {"/topic": {"name": "motor/choice"}, "/source": {"topic": "motor/choice"}}
-    with site.visit(Role.ADMIN) as page:
+    with site.visit("admin") as page:
         for number, name in enumerate(PARAMETERS[path]):
             for value in (ABSURD[number % len(ABSURD)], ABSURD[(number + 3) % len(ABSURD)]):
                 query = {**real.get(path, {}), name: value}
@@ -198,7 +197,7 @@ def test_a_space_that_is_dropped_behind_its_page_is_said_and_can_be_left(site: S
     with hades.open(site.memory) as memory:
         memory.create_space("guests")
         memory.in_space("guests").remember("tea", "Ann drinks green tea.")
-    with site.visit(Role.ADMIN) as page:
+    with site.visit("admin") as page:
         site.open_whole(page, "/topics?space=guests")
         page.get_by_role("link", name="tea").wait_for()
         with hades.open(site.memory) as memory:
@@ -212,7 +211,7 @@ def test_a_space_that_is_dropped_behind_its_page_is_said_and_can_be_left(site: S
 def test_a_page_survives_a_server_that_was_killed(tmp_path: Path, browser: Any) -> None:
     """The visitor signs in again and is back at the page; nothing that was remembered is lost."""
     with explored(tmp_path, browser) as site, site.visit() as page:
-        token = site.keys.create("again", Role.WRITER)[1]
+        token = new_key(site.memory, "writer", name="again")
         site.open_whole(page, "/topic?name=bugs/bug_y")
         port = site.url.rpartition(":")[2]
         site.process.process.kill()

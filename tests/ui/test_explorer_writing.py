@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import hades
-from hades.serve.auth.browsers import StartLinks
-from hades.serve.auth.caller import Role
+from tests.callers import new_key, start_link
 from tests.ui.browsing import HOSTILE, PATIENCE_MS, Site, explored
 
 pytestmark = pytest.mark.slow
@@ -91,7 +90,7 @@ def test_a_text_survives_a_revoked_key_and_the_sign_in(site: Site) -> None:
         site.keys.revoke(page.key)
         page.get_by_role("button", name="Remember").click()
         page.get_by_text("Your key was revoked").wait_for()
-        _, token = site.keys.create("another", Role.WRITER)
+        token = new_key(site.memory, "writer", name="another")
         page.get_by_label("Your key").fill(token)
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("heading", name="Add to the memory").wait_for()
@@ -123,7 +122,7 @@ def test_a_space_that_is_dropped_behind_the_page_is_said(site: Site) -> None:
 
 @pytest.mark.parametrize("path", ["/review?said=Paid.", "/keys?said=Paid.", "/sign-in?why=Paid."])
 def test_a_crafted_link_shows_no_false_sentence(site: Site, path: str) -> None:
-    with site.visit(Role.ADMIN) as page:
+    with site.visit("admin") as page:
         site.open(page, path)
         page.wait_for_timeout(300)
         assert page.get_by_text("Paid.").count() == 0
@@ -138,7 +137,7 @@ def test_an_admin_decides_on_one_or_a_group_takes_it_back_and_conflicts_are_said
         memory.propose("bugs/bug_y", "known_to", "Ida", confidence=0.3)
         other = memory.propose(HOSTILE, "kept_by", "../../max", confidence=0.4)
         before = memory.get("bugs/bug_y").content
-    with site.visit(Role.ADMIN) as page:
+    with site.visit("admin") as page:
         said = page.get_by_role("status")
         site.open(page, "/review")
         page.get_by_text("-Bug Y: the runtime leaks file handles.").wait_for()
@@ -187,7 +186,7 @@ def test_suggestions_refused_writes_and_contradictions_are_decided_by_key(
             links = len(memory.suggest(limit=50))
         assert links >= 2
         decided = ["small talk", "contradiction about Ann Miller", "contradiction about Bo"]
-        with own.visit(Role.ADMIN) as page:
+        with own.visit("admin") as page:
             own.open(page, "/review")
             page.get_by_text("Looking for").wait_for(state="detached")
             cards = page.get_by_role("article")
@@ -227,7 +226,7 @@ def test_a_writer_sees_proposals_without_a_control_that_decides(site: Site) -> N
 
 
 def test_health_shows_growth_latencies_sizes_and_quality(site: Site) -> None:
-    with site.visit(Role.READER) as page:
+    with site.visit("reader") as page:
         site.open(page, "/?q=who%20leads%20approach%20X")
         page.get_by_role("article").first.wait_for()
         site.open(page, "/health")
@@ -241,11 +240,11 @@ def test_health_shows_growth_latencies_sizes_and_quality(site: Site) -> None:
 
 
 def test_the_owner_creates_and_revokes_keys_and_spaces(site: Site) -> None:
-    token = StartLinks(site.memory).create()
-    with site.visit(Role.ADMIN) as page:
+    link = start_link(site.memory)
+    with site.visit("admin") as page:
         site.open(page, "/keys")
         page.get_by_text("Keys are managed on the server’s own machine.").wait_for()
-        page.goto(f"{site.url}/start/{token}")
+        page.goto(site.url + link)
         page.get_by_label("Your question").wait_for()
         site.open(page, "/keys")
         page.get_by_label("Name of the key").fill("<b>ann</b>")
@@ -277,7 +276,7 @@ PAGES = {"add": "/add", "review": "/review", "health": "/health", "keys": "/keys
 
 @pytest.mark.parametrize("path", ["/add", "/review", "/keys"])
 def test_a_reader_has_no_page_that_writes(site: Site, path: str) -> None:
-    with site.visit(Role.READER) as page:
+    with site.visit("reader") as page:
         page.goto(site.url + path)
         page.get_by_text("This needs the role").wait_for()
         assert page.locator("#content").get_by_role("button").count() == 0

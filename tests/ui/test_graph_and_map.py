@@ -11,7 +11,6 @@ from urllib.parse import quote
 import pytest
 
 import hades
-from hades.serve.auth.caller import Role
 from tests.hierarchy.notes_making import remember_subjects
 from tests.ui.browsing import HOSTILE, Site, explored, move_slider
 
@@ -65,7 +64,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[Sit
 
 
 def test_the_map_leads_from_clusters_to_passages_by_keyboard(site: Site) -> None:
-    with site.visit(Role.READER) as page:
+    with site.visit("reader") as page:
         site.open(page, "/map?space=subjects")
         clusters = page.locator("article .spread").get_by_role("link")
         clusters.first.wait_for()
@@ -83,7 +82,7 @@ def test_the_map_leads_from_clusters_to_passages_by_keyboard(site: Site) -> None
 
 
 def test_a_click_on_the_map_opens_a_cluster(site: Site) -> None:
-    with site.visit(Role.READER) as page:
+    with site.visit("reader") as page:
         site.open(page, "/map?space=subjects")
         page.locator(".network canvas").click(position={"x": 40, "y": 80})
         page.wait_for_url(re.compile("cluster=c_"))
@@ -91,7 +90,7 @@ def test_a_click_on_the_map_opens_a_cluster(site: Site) -> None:
 
 
 def test_a_space_without_hierarchy_says_how_to_get_one(site: Site) -> None:
-    with site.visit(Role.READER) as page:
+    with site.visit("reader") as page:
         site.open(page, "/map")
         page.get_by_text("hades organise groups them").wait_for()
         assert page.get_by_role("button", name="Organise").count() == 0
@@ -107,7 +106,7 @@ def test_a_space_without_hierarchy_says_how_to_get_one(site: Site) -> None:
 
 
 def test_the_graph_opens_on_what_is_most_linked_with_the_notes_that_mention_it(site: Site) -> None:
-    with site.visit(Role.READER) as page:
+    with site.visit("reader") as page:
         site.open(page, "/graph")
         names = {node["name"] for node in Chart(page).series["data"]}
         assert {"design/approach_x", "bugs/bug_y", "Ann Miller"} <= names
@@ -163,7 +162,7 @@ def test_facts_are_added_corrected_ended_and_taken_back_in_the_drawing(site: Sit
         page.get_by_label("Until").first.fill("in the year of the dragon")
         page.get_by_role("button", name="Add", exact=True).first.click()
         page.get_by_role("alert").wait_for()
-    with site.visit(Role.READER) as page:
+    with site.visit("reader") as page:
         site.open(page, "/graph?name=bugs/bug_y")
         Chart(page)
         for name in ("Add", "End", "Correct"):
@@ -171,7 +170,7 @@ def test_facts_are_added_corrected_ended_and_taken_back_in_the_drawing(site: Sit
 
 
 def test_a_search_starts_a_graph_whose_nodes_open_expand_and_collapse(site: Site) -> None:
-    with site.visit(Role.READER) as page:
+    with site.visit("reader") as page:
         site.open(page, "/graph")
         page.get_by_label("Part of a name or topic").fill("approach_x")
         page.keyboard.press("Enter")
@@ -194,7 +193,7 @@ def test_a_search_starts_a_graph_whose_nodes_open_expand_and_collapse(site: Site
 
 
 def test_all_of_the_graph_is_within_reach_of_the_keyboard(site: Site) -> None:
-    with site.visit(Role.READER) as page:
+    with site.visit("reader") as page:
         site.open(page, "/graph?name=design/approach_x")
         chart = Chart(page)
         page.get_by_role("application", name="The graph, drawn").focus()

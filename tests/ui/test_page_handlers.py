@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+import hades
 import hades.ui.pages
 from hades.errors import Conflict, Denied, InvalidInput, NotFound
-from hades.memory import Memory
 from hades.operations.declare import OPERATIONS
 from hades.serve.auth.browsers import Addition
 from hades.serve.auth.caller import Role
@@ -181,7 +181,7 @@ def test_a_writer_cancels_a_job_of_their_own(site: Site) -> None:
     writer, other = site.visitor(Role.WRITER), site.visitor(Role.WRITER)
     begun, cancelled = threading.Event(), threading.Event()
 
-    def work(_memory: Memory, report: Progress) -> None:
+    def work(_memory: hades.Memory, report: Progress) -> None:
         begun.set()
         cancelled.wait(60)
         report("reading", 1, 2)
@@ -215,7 +215,7 @@ def test_a_restore_hides_nothing_that_was_written_meanwhile(site: Site) -> None:
         asyncio.run(topics.restore(frame, old, 1))
 
 
-def changed(memory: Memory) -> tuple[object, ...]:
+def changed(memory: hades.Memory) -> tuple[object, ...]:
     """What a change may change: texts, facts with their times, names, and what waits."""
     facts = {(str(edge), edge.valid_from, edge.valid_to) for edge in memory.edges(all=True)}
     waiting = [proposal.id for proposal in memory.proposals()]

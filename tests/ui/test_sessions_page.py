@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import hades
-from hades.serve.auth.caller import Role
 from tests.ui.browsing import HOSTILE, Site, explored
 from tests.ui.test_explorer_quality import tab_to
 
@@ -43,7 +42,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[Sit
 
 
 def test_a_session_leads_to_the_states_that_keep_it(site: Site) -> None:
-    with site.visit(Role.READER) as page:
+    with site.visit("reader") as page:
         page.get_by_role("link", name="Sessions").click()
         session = page.get_by_role("article").filter(has_text="2 March 2026, chats/ci")
         session.get_by_text("1 decided").wait_for()
@@ -60,7 +59,7 @@ def test_a_session_leads_to_the_states_that_keep_it(site: Site) -> None:
 
 @pytest.mark.slow
 def test_the_list_is_filtered_by_words_and_time_with_the_keyboard(site: Site) -> None:
-    with site.visit(Role.READER, width=390) as page:
+    with site.visit("reader", width=390) as page:
         site.open_whole(page, "/sessions")
         assert page.get_by_role("article").count() == 2
         tab_to(page, "Words of the name or the goal")

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hades.domain.question import Wants
 from hades.language.english import (
     code_questions,
     connections,
@@ -15,7 +14,6 @@ from hades.language.english import (
     prose_patterns,
 )
 from hades.language.english.prose_facts import facts_in
-from hades.language.english.terms import has_kind
 
 SUNDAY_NOON = datetime(2025, 11, 16, 12, tzinfo=UTC)
 
@@ -56,18 +54,3 @@ def test_periods(rule: tuple[re.Pattern[str], object, str]) -> None:
     since, until = (datetime.fromisoformat(day).replace(tzinfo=UTC) for day in span.split())
     assert period is not None
     assert (period.since, period.until, period.end) == (since, until, len(words))
-
-
-@pytest.mark.parametrize(
-    ("wants", "sentence"),
-    [
-        (Wants.NUMBER, "Berg has 24 trucks."),
-        (Wants.DATE, "It went out on 3 May."),
-        (Wants.REASON, "It was too slow because of the cache."),
-        (Wants.PLACE, "She moved to Rome."),
-        (Wants.PERSON, "It is led by Maya."),
-    ],
-)
-def test_kinds_of_answers(wants: Wants, sentence: str) -> None:
-    assert has_kind(wants, sentence)
-    assert not has_kind(Wants.STATE, sentence)
