@@ -1,7 +1,7 @@
 """Metrics for Prometheus: calls, recalls, sizes and costs of a server.
 
 Each server has its own registry, so that two in one process do not mix. The names are in
-`docs/operations.md`, and a test compares the dashboard with them. A label has a bounded number
+`docs/server.md`, and a test compares the dashboard with them. A label has a bounded number
 of values: further ones are counted as `other`.
 """
 
