@@ -4,7 +4,7 @@ Every system runs in a process of its own, with one thread and HADES's encoder. 
 not installed are skipped with the reason; `bench/peers/requirements.txt` lists them. There is one
 result file per system and set. A result of the same machine and versions is kept, so a stopped run
 continues; delete it to measure anew. `python -m bench.compare SET …` measures only these sets.
-`tools/comparison.py` writes docs/comparison.md.
+`tools/comparison.py` writes docs/lab/comparison.md.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def run(*, small: bool = False, only: Sequence[str] = ()) -> None:
         _show(set_name, [measured(name, set_name, RESULTS) for name in systems])
     for name in () if only else SYSTEMS:
         measured(name, ABILITIES, RESULTS)
-    print("Now write docs/comparison.md: python tools/comparison.py\n")
+    print("Now write docs/lab/comparison.md: python tools/comparison.py\n")
 
 
 def measured(name: str, set_name: str, folder: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The headline: what a question, a note and a command cost, in one row for docs/benchmarks.md.
+"""The headline: what a question, a note and a command cost, in one row for docs/lab/benchmarks.md.
 
 Run it alone on a quiet machine before and after a change: `python -m bench headline`.
 """

@@ -1,4 +1,4 @@
-"""Write the measured part of docs/comparison.md from bench/results/comparison.
+"""Write the measured part of docs/lab/comparison.md from bench/results/comparison.
 
 Run it after `python -m bench compare`; a test fails when the page is not what this writes.
 """
@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 from bench.peers.sets import SETS  # noqa: E402
 from bench.peers.systems import TITLES  # noqa: E402
 
-PAGE, RESULTS = ROOT / "docs" / "comparison.md", ROOT / "bench" / "results" / "comparison"
+PAGE, RESULTS = ROOT / "docs" / "lab" / "comparison.md", ROOT / "bench" / "results" / "comparison"
 BEGIN = "<!-- Written by tools/comparison.py from bench/results/comparison. -->"
 END = "<!-- The end of what tools/comparison.py writes. -->"
 TESTS = ("time travel", "deletion", "bridges")

@@ -1,4 +1,4 @@
-"""Write the reference pages from the code: commands, settings, Python, routes, tools, the schema.
+"""Write the reference pages from the code: commands, settings, Python, REST, MCP, plan, metrics.
 
 Run by `make docs`; a test fails when a page is not what this writes.
 """
@@ -11,6 +11,7 @@ import enum
 import inspect
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from itertools import takewhile
@@ -18,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import typer.main
+import yaml
+from pydantic import BaseModel
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
@@ -25,9 +28,11 @@ sys.path.insert(0, str(ROOT))
 import hades  # noqa: E402
 from hades.cli import app  # noqa: E402
 from hades.operations.declare import OPERATIONS  # noqa: E402
+from hades.recall.plan import Plan  # noqa: E402
 from hades.serve.graphql.app import SCHEMA  # noqa: E402
 from hades.serve.mcp.server import TOOLS  # noqa: E402
 from hades.serve.rest import routers  # noqa: E402
+from hades.serve.telemetry import metrics  # noqa: E402
 from hades.settings import PREFIX, Settings  # noqa: E402
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -43,6 +48,8 @@ def pages() -> dict[Path, str]:
         REFERENCE / "python.md": "\n".join(_python()) + "\n",
         REFERENCE / "rest.md": "\n".join(_rest()) + "\n",
         REFERENCE / "mcp.md": "\n".join(_mcp()) + "\n",
+        REFERENCE / "plan.md": "\n".join(_plan()) + "\n",
+        REFERENCE / "metrics.md": "\n".join(_metrics()) + "\n",
         REFERENCE / "schema.graphql": f"# {WRITTEN}\n\n{SCHEMA.as_str()}\n",
     }
 
@@ -57,6 +64,7 @@ def undocumented() -> list[str]:
         if not getattr(parameter, "help", None)
     ]
     missing += [name for name, field in Settings.model_fields.items() if not field.description]
+    missing += [key for key, field in _plan_fields(Plan) if not field.description]
     for name in hades.__all__:
         thing = getattr(hades, name)
         missing += [] if _sentence(thing) else [name]
@@ -146,6 +154,67 @@ def _mcp() -> Iterator[str]:
         words += [f"`{argument}`" for argument in others]
         meaning = " ".join(tool.description.split())
         yield f"| `{name}` | {', '.join(words)} | {meaning} |"
+
+
+def _plan() -> Iterator[str]:
+    yield f"# The plan of a question\n\n{NOTE}"
+    yield "[Answers](../answers.md#modes-and-the-plan) says how to give a plan. A default that a"
+    yield "mode or a kind of question changes is that of a look-up in the mode `execution`.\n"
+    yield "| key | default | range | meaning |\n|---|---|---|---|"
+    for key, field in _plan_fields(Plan):
+        ends = {
+            name: getattr(limit, name)
+            for limit in field.metadata
+            for name in ("ge", "gt", "le", "lt")
+            if hasattr(limit, name)
+        }
+        least = ends.get("ge", ends.get("gt", ""))
+        most = ends.get("le", ends.get("lt", ""))
+        shown = f"{least:,} to {most:,}" if most != "" else ""
+        default = "" if field.default is None else f"`{field.default}`"
+        yield f"| `{key}` | {default} | {shown} | {field.description} |"
+
+
+def _plan_fields(part: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Return the fields of a plan by their keys, such as `graph.hops`, without its reasons."""
+    for name, field in part.model_fields.items():
+        if isinstance(field.default, BaseModel):
+            yield from _plan_fields(type(field.default), f"{name}.")
+        elif name != "reasons":
+            yield f"{prefix}{name}", field
+
+
+def _metrics() -> Iterator[str]:
+    yield f"# Metrics and alerts\n\n{NOTE}"
+    yield "[The server](../server.md#metrics) says who may read `/metrics`. A histogram has the"
+    yield "series `_bucket`, `_sum` and `_count`. There are also the usual `process_*` and"
+    yield "`python_*`.\n"
+    yield "| family | labels | meaning |\n|---|---|---|"
+    of_calls = {f"hades_{name}": labels for name, (_, *labels) in metrics.COUNTERS.items()}
+    of_calls |= {
+        f"hades_{name}": list(labels) for name, (_, _, labels) in metrics.HISTOGRAMS.items()
+    }
+    for family in sorted(_families(), key=lambda one: one.name):
+        labels = of_calls.get(family.name, getattr(family, "_labelnames", ("version",)))
+        suffix = {"counter": "_total", "info": "_info"}.get(family.type, "")
+        yield f"| `{family.name}{suffix}` | {', '.join(labels)} | {family.documentation} |"
+    yield "\nThe alerts of `deploy/alerts.yml`:\n\n| alert | when | what to do |\n|---|---|---|"
+    rules = yaml.safe_load((ROOT / "deploy" / "alerts.yml").read_text(encoding="utf-8"))
+    for rule in (rule for group in rules["groups"] for rule in group["rules"]):
+        said = rule["annotations"]
+        summary = re.sub(r"\{\{ \$labels\.(\w+) \}\}", r"`\1`", said["summary"])
+        yield f"| {rule['alert']} | {summary} ({rule['for']}) | {said['description']} |"
+
+
+def _families() -> Iterator[Any]:
+    """Return the families that a server shows, without samples."""
+    registry = metrics.Metrics().registry
+    with tempfile.TemporaryDirectory() as folder, hades.open(f"{folder}/m.hades") as memory:
+        registry.register(metrics.ExecutorMetrics({}, dict))
+        registry.register(metrics.ScheduleMetrics(()))
+        registry.register(metrics.ModelMetrics())
+        registry.register(metrics.MemoryMetrics(memory))
+        yield from (one for one in registry.collect() if one.name.startswith("hades"))
 
 
 def _python() -> Iterator[str]:

@@ -76,7 +76,7 @@ def feedback(
     in extracted edges, never in told ones, and verdicts on passages the strength of their states.
     An `answer` that cites a recall gives verdicts too: its citations are good, and items ranked
     above a citation were passed over. A verdict counts once, and what one actor can move is
-    limited. See `docs/learning.md`.
+    limited. See `docs/upkeep.md`.
     """
     good = _targets("path", used, "used") + _targets("passage", useful, "useful")
     bad = _targets("path", rejected, "rejected") + _targets("passage", useless, "useless")

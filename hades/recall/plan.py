@@ -75,6 +75,9 @@ _OF_COUNT: Mapping[str, Any] = {
 
 
 Share = Annotated[float, Field(ge=0, le=1)]
+StageTime = Annotated[
+    int, Field(ge=1, le=LATENCY_MS_AT_MOST, description="milliseconds of each such stage")
+]
 
 
 class _PlanPart(BaseModel):
@@ -86,27 +89,36 @@ class Retriever(_PlanPart):
 
     k: int = Field(default=6, ge=1, le=8, description="seeds for paths")
     mmr: float = Field(default=0.4, ge=0, le=1, description="how much seeds must differ")
-    retrievers: tuple[RetrieverName, ...] = Field(default=RETRIEVERS, min_length=1)
+    retrievers: tuple[RetrieverName, ...] = Field(
+        default=RETRIEVERS, min_length=1, description="which retrievers run"
+    )
     read_on: int = Field(
         default=2, ge=0, le=2, description="passages read with the question, to find the next"
     )
     time_words: bool = Field(default=True, description="read the time in the question's words")
-    timeout_ms: int = Field(default=1_000, ge=1, le=LATENCY_MS_AT_MOST)
+    timeout_ms: StageTime = 1_000
 
 
 class Graph(_PlanPart):
     """Limits of walks and paths."""
 
     walk: bool = Field(default=True, description="personalised PageRank")
-    beam_search: bool = True
+    beam_search: bool = Field(default=True, description="good paths from the seeds outward")
     flow: bool = Field(default=True, description="flow-pruned paths")
-    hops: int = Field(default=1, ge=0, le=HOPS_AT_MOST)
-    fanout: int = Field(default=3, ge=1, le=3)
+    hops: int = Field(
+        default=1,
+        ge=0,
+        le=HOPS_AT_MOST,
+        description="hops of a path; one leads from a passage to a name to a passage",
+    )
+    fanout: int = Field(default=3, ge=1, le=3, description="arcs of a node that are followed")
     beam: int = Field(default=16, ge=1, le=16, description="paths kept over all hops together")
-    damping: float = Field(default=0.5, gt=0, lt=1)
+    damping: float = Field(default=0.5, gt=0, lt=1, description="how far a walk goes")
     decay_rate: float = Field(default=0.8, ge=1e-6, le=1, description="what an arc passes on")
-    pruning_threshold: float = Field(default=0.005, ge=1e-6, le=1, description="of flows")
-    timeout_ms: int = Field(default=1_000, ge=1, le=LATENCY_MS_AT_MOST)
+    pruning_threshold: float = Field(
+        default=0.005, ge=1e-6, le=1, description="flows below it are pruned"
+    )
+    timeout_ms: StageTime = 1_000
 
 
 _CONNECTING = Graph(hops=3, decay_rate=0.85, pruning_threshold=0.01)
@@ -116,7 +128,7 @@ _CONNECTING = Graph(hops=3, decay_rate=0.85, pruning_threshold=0.01)
 class Reranker(_PlanPart):
     """Limits and weights of the ranking."""
 
-    on: bool = True
+    on: bool = Field(default=True, description="whether the ranker orders")
     fusion: tuple[Share, Share, Share] = Field(
         default=(0.4, 0.6, 0.0), description="prior, walk and belief, where it does not rank"
     )
@@ -130,16 +142,18 @@ class Reranker(_PlanPart):
         default=4, ge=0, le=40, description="units of documents that the reader reads; for `ask` 8"
     )
     m: int = Field(default=24, ge=1, le=PASSAGES_AT_MOST, description="passages ranked to the end")
-    timeout_ms: int = Field(default=1_000, ge=1, le=LATENCY_MS_AT_MOST)
+    timeout_ms: StageTime = 1_000
 
 
 class Budget(_PlanPart):
     """Limits of the whole question."""
 
     docs_max: int = Field(default=160, ge=1, le=10_000, description="documents looked at")
-    latency_ms: int = Field(default=2_000, ge=1, le=LATENCY_MS_AT_MOST)
+    latency_ms: int = Field(
+        default=2_000, ge=1, le=LATENCY_MS_AT_MOST, description="milliseconds of the whole question"
+    )
     tokens: int = Field(
-        default=5_000, ge=50, le=TOKENS_AT_MOST, description="of the packed context"
+        default=5_000, ge=50, le=TOKENS_AT_MOST, description="tokens of the packed context"
     )
 
 

@@ -1,8 +1,8 @@
 """Metrics for Prometheus: calls, recalls, sizes and costs of a server.
 
-Each server has its own registry, so that two in one process do not mix. The names are in
-`docs/operations.md`, and a test compares the dashboard with them. A label has a bounded number
-of values: further ones are counted as `other`.
+Each server has its own registry, so that two in one process do not mix. A test compares the
+dashboard with the families. A label has a bounded number of values: further ones are counted as
+`other`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,16 @@ OTHER = "other"
 SIZES_EVERY_S = 30.0
 AT_MOST_ONE_OF = 100
 """Counting sizes takes at most 1/100 of the time, however large the memory is."""
-SIZES = ("topics", "states", "chunks", "vectors", "entities", "edges", "pending")
+SIZES = {
+    "topics": "Topics of a space.",
+    "states": "States of a space.",
+    "chunks": "Passages of a space.",
+    "vectors": "Vectors of a space.",
+    "entities": "Entities of a space.",
+    "edges": "Edges of a space.",
+    "pending": "States of a space that wait to be indexed.",
+}
+"""Description of each size of a space, by name."""
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 DOCUMENTS = (0, 10, 20, 40, 80, 120, 160, 320, 640)
@@ -279,9 +288,9 @@ class MemoryMetrics(Collector):
         )
         file_bytes = max((sizes.get("file_bytes", 0) for sizes in counted.values()), default=0)
         yield GaugeMetricFamily("hades_memory_file_bytes", "Size of the memory file.", file_bytes)
-        for name in SIZES:
+        for name, what in SIZES.items():
             sizes = {space: numbers[name] for space, numbers in counted.items() if name in numbers}
-            yield _gauges(f"hades_memory_{name}", f"How many {name} a space has.", "space", sizes)
+            yield _gauges(f"hades_memory_{name}", what, "space", sizes)
         yield self._caches()
         yield from self._tiers()
 
