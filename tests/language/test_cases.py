@@ -24,7 +24,7 @@ from hades.language.english.proper_names import extract_names
 from hades.language.english.prose_facts import SENTENCE_CHARACTERS_AT_MOST, facts_in
 from hades.language.english.question_terms import terms_of
 from hades.language.english.settled import settled
-from hades.language.english.terms import has_kind, said
+from hades.language.english.terms import has_kind, terms_in
 from hades.language.english.time_words import happens_in, read_bare_time, read_time
 from hades.language.languages import language_of
 from hades.language.likeness import same_spelling
@@ -161,8 +161,8 @@ def test_an_id_stands_only_in_texts_with_it(
 ) -> None:
     [asked] = terms_of(question).names
     assert asked.text == name
-    assert asked.stands_in(said(text))
-    assert not asked.stands_in(said(other))
+    assert asked.stands_in(terms_in(text))
+    assert not asked.stands_in(terms_in(other))
 
 
 def test_a_number_after_a_plain_word_is_not_a_name() -> None:
