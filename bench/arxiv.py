@@ -99,7 +99,7 @@ def _copy(real: Path, path: Path, times: int) -> None:
 
 
 def _copy_some(memory: hades.Memory, topics: Sequence[str], number: int) -> None:
-    store, encoder = memory._store, memory._finder.encoder
+    store, encoder = memory.inside.store, memory.inside.finder.encoder
     generator = np.random.default_rng(number)
     before: dict[str, list[Any]] = {}
     with store.transaction(), store.write("bench", "copy", 1) as write:
@@ -117,7 +117,7 @@ def _copy_some(memory: hades.Memory, topics: Sequence[str], number: int) -> None
             olds += own
             store.chunks.advance(pending.state, None)
         _copy_what_was_read(memory, write, olds, news)
-        vectors = memory._engine.finder.indexes.vectors_of(_numbers(memory, olds))
+        vectors = memory.inside.engine.finder.indexes.vectors_of(_numbers(memory, olds))
         noise = generator.normal(size=vectors.shape) * NOISE / np.sqrt(vectors.shape[1])
         moved = vectors + noise
         moved = (moved / np.linalg.norm(moved, axis=1, keepdims=True)).astype(np.float16)
@@ -131,16 +131,16 @@ def _copy_what_was_read(
 ) -> None:
     """The mentions of chunks, for their copies."""
     place = dict(zip(olds, news, strict=True))
-    rows = memory._store.database.rows(
+    rows = memory.inside.store.database.rows(
         "SELECT chunk, entity, introduces, positions FROM mentions WHERE chunk = ANY(?)",
         list(olds),
     )
     copies = [(place[chunk], *rest, write.change) for chunk, *rest in rows]
-    memory._store.database.load("mentions", copies)
+    memory.inside.store.database.load("mentions", copies)
 
 
 def _numbers(memory: hades.Memory, chunks: Sequence[int]) -> Any:
-    return np.searchsorted(memory._engine.finder.indexes.chunks["id"], np.array(chunks))
+    return np.searchsorted(memory.inside.engine.finder.indexes.chunks["id"], np.array(chunks))
 
 
 def questions(papers: Path, count: int) -> list[str]:

@@ -94,12 +94,12 @@ def main() -> None:
     given = parser.parse_args()
     eval_set = load_set(given.folder)
     with open_set(eval_set, load_settings().cache_folder()) as opened:
-        source = FilePath(opened.memory._store.database.place)
+        source = FilePath(opened.memory.inside.store.database.place)
     questions = eval_set.questions[given.first :][: given.questions]
     with tempfile.TemporaryDirectory() as folder:
         copied = shutil.copytree(source.parent, FilePath(folder, "set"))
         with hades.open(copied / source.name, actor="bench") as memory:
-            memory._store.uses.counts = False
+            memory.inside.store.uses.counts = False
             simulation, others = Simulation(memory, eval_set), questions[1::2]
             rows = [simulation.measure("before", others)]
             done = [

@@ -41,7 +41,7 @@ def fill(path: Path, count: int) -> None:
 
 
 def _fill_batch(memory: hades.Memory, first: int, count: int) -> None:
-    store, encoder = memory._store, memory._finder.encoder
+    store, encoder = memory.inside.store, memory.inside.finder.encoder
     vectors = _unit(np.random.default_rng(first), count).astype(np.float16)
     texts = [_text(number) for number in range(first, first + count)]
     with store.transaction(), store.write("bench", "fill", 1) as write:
@@ -76,7 +76,7 @@ def _build(path: Path) -> dict[str, float]:
     """Make the indexes anew."""
     shutil.rmtree(path.with_name(path.name + ".index"), ignore_errors=True)
     with hades.open(path) as memory:
-        memory._finder.encoder.encode(["warm"])
+        memory.inside.finder.encoder.encode(["warm"])
         spent = seconds(lambda: memory.search("build", 1))
     return {"build": spent, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
@@ -84,7 +84,7 @@ def _build(path: Path) -> dict[str, float]:
 def _found(path: Path) -> dict[str, float]:
     """Open what was built, and search it by every retriever."""
     vectors, words = _asked()
-    load = hades.open(path)._finder.encoder
+    load = hades.open(path).inside.finder.encoder
     load.encode(["warm"])
     start = time.perf_counter()
     memory = hades.open(path)
@@ -92,7 +92,7 @@ def _found(path: Path) -> dict[str, float]:
     found = {"first": time.perf_counter() - start}
     from hades.index.vectors import kernel
 
-    indexes = memory._finder.indexes
+    indexes = memory.inside.finder.indexes
     mask = indexes.visible(1, NOW)
     kernel.wait()
     found["meaning"] = _ms(lambda q: indexes.nearest(q, mask, 10), vectors)
@@ -111,7 +111,7 @@ def _peers(path: Path, size: int) -> dict[str, float]:
 def _by_numpy(path: Path, asked: list[np.ndarray]) -> float:
     """One float32 matrix in memory, one product a question."""
     with hades.open(path) as memory:
-        found = memory._finder.indexes.vectors
+        found = memory.inside.finder.indexes.vectors
         full = np.empty((len(found), DIMS), np.float32)
         for first in range(0, len(full), 65_536):
             rows = np.arange(first, min(first + 65_536, len(full)))

@@ -188,7 +188,7 @@ def _indexing(papers: Path, count: int) -> Iterator[tuple[str, str]]:
         with papers.open(encoding="utf-8") as lines:
             part.write_text("".join(line for line, _ in zip(lines, range(count), strict=False)))
         with hades.open(Path(folder) / "index.hades") as memory:
-            encoder, spent = memory._finder.encoder, 0.0
+            encoder, spent = memory.inside.finder.encoder, 0.0
             encoder.encode(["warm", "up"])
             encode = encoder.encode
 

@@ -57,7 +57,7 @@ def _corpus(folder: Path) -> None:
     stats = memory.stats()
     memory.close()
     memory = hades.open(folder / "wiki.hades")
-    memory._finder.encoder.encode(["warm"])
+    memory.inside.finder.encoder.encode(["warm"])
     first = seconds(lambda: memory.search("Who directed the film?"))
     lines = (data / "2wiki" / "questions.jsonl").read_text().splitlines()[:QUESTIONS]
     asked = [json.loads(line)["question"] for line in lines]

@@ -73,7 +73,7 @@ def _grouped(memory: hades.Memory, question: str) -> list[str]:
     """Return the labels and summaries of the plain hits, grouped like the themes are labelled."""
     hits = memory.search(question, limit=HITS)
     groups = max(2, len(_themes(memory, question)))
-    vectors = memory._finder.encoder.encode([hit.chunk.text for hit in hits])
+    vectors = memory.inside.finder.encoder.encode([hit.chunk.text for hit in hits])
     labels = AgglomerativeClustering(min(groups, len(hits))).fit_predict(vectors)
     texts = [
         CentralText(f"{hit.chunk.topic}@{hit.chunk.version}", hit.chunk.heading, hit.chunk.text)
@@ -85,5 +85,5 @@ def _grouped(memory: hades.Memory, question: str) -> list[str]:
     ]
     means = np.stack([vectors[labels == label].mean(axis=0) for label in sorted(set(labels))])
     centroids = means / np.linalg.norm(means, axis=1, keepdims=True)
-    made = described(parts, centroids, memory._finder.encoder, ModelSummaries(None))
+    made = described(parts, centroids, memory.inside.finder.encoder, ModelSummaries(None))
     return [f"{label}. {text}" for label, text in made]

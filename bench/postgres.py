@@ -85,7 +85,7 @@ def copy_rows(source: Path, address: str) -> tuple[int, float]:
     """Copy every row of a memory to an empty schema; how many, and the seconds it took."""
     rows, start = 0, time.perf_counter()
     with hades.open(source) as given, hades.open(address) as taken:
-        database: Any = taken._store.database
+        database: Any = taken.inside.store.database
         with database.transaction():
             for table, about in TABLES.items():
                 names = ", ".join(f'"{name}"' for name in about.columns)
@@ -93,7 +93,7 @@ def copy_rows(source: Path, address: str) -> tuple[int, float]:
                 with database._local.connection.cursor().copy(
                     f"COPY {table} ({names}) FROM STDIN"
                 ) as copy:
-                    for batch in given._store.database.batches(
+                    for batch in given.inside.store.database.batches(
                         5_000, f"SELECT {names} FROM {table}"
                     ):
                         for row in batch:

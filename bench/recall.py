@@ -66,7 +66,7 @@ def opened(path: Path, asked: Sequence[str]) -> hades.Memory:
 
 def by_numpy(memory: hades.Memory) -> Callable[[str], Any]:
     """The peer: one float32 matrix, one product a question, the ten nearest."""
-    finder = memory._finder
+    finder = memory.inside.finder
     everything = finder.indexes.vectors.full(np.arange(len(finder.indexes.vectors)))
 
     def ask(question: str) -> Any:
@@ -88,7 +88,10 @@ def _warm_costs(path: Path, asked: Sequence[str], size: int) -> None:
             ("recall (aim 25 / 60)", recall),
             ("rank, full", memory.rank),
             ("ask", memory.ask),
-            ("encoding the question", lambda question: memory._finder.encoder.encode([question])),
+            (
+                "encoding the question",
+                lambda question: memory.inside.finder.encoder.encode([question]),
+            ),
             ("peer: our plain search", memory.search),
             ("peer: numpy cosine, brute force", by_numpy(memory)),
         ]
@@ -117,7 +120,7 @@ def _growth(papers: Path, asked: Sequence[str], small: bool) -> None:
                     stages.setdefault(stage.stage, []).append(stage.ms)  # noqa: B023
 
             costs = row("recall", timed(recall, asked))
-            with memory._engine.query_context(memory._scope()) as query:
+            with memory.inside.engine.query_context(memory.inside.scope()) as query:
                 where = query.graph
             rows.append(
                 (

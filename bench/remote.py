@@ -89,7 +89,7 @@ def _ms(call: Callable[[Any], object], asked: Sequence[Any]) -> str:
 
 
 def _walks(memory: hades.Memory, query: QueryContext, asked: Sequence[str]) -> None:
-    graph, database = query.graph, memory._store.database
+    graph, database = query.graph, memory.inside.store.database
     named = [found for one in asked if len(found := names_in(one, graph, query.lookup))]
 
     def local(seeds: Any) -> None:
@@ -117,13 +117,13 @@ def _walks(memory: hades.Memory, query: QueryContext, asked: Sequence[str]) -> N
 
 
 def _words(memory: hades.Memory, query: QueryContext, asked: Sequence[str]) -> None:
-    database, words = memory._store.database, query.indexes.words
+    database, words = memory.inside.store.database, query.indexes.words
     valid, known = query.indexes.moment(NOW)
     if database.value("SELECT to_regclass('bench_texts')") is None:
         database.run("CREATE TABLE bench_texts (chunk bigint, said tsvector)")
         ids = query.indexes.chunks["id"].tolist()
         for first in range(0, len(ids), 2_000):
-            texts = memory._store.chunks.texts(ids[first : first + 2_000])
+            texts = memory.inside.store.chunks.texts(ids[first : first + 2_000])
             database.run_many(
                 "INSERT INTO bench_texts VALUES (?, to_tsvector('english', ?))", list(texts.items())
             )
@@ -156,11 +156,11 @@ def _words(memory: hades.Memory, query: QueryContext, asked: Sequence[str]) -> N
 
 
 def _vectors(memory: hades.Memory, query: QueryContext, asked: Sequence[str]) -> None:
-    index = PgVector(memory._store.database, memory._finder.encoder.model)
+    index = PgVector(memory.inside.store.database, memory.inside.finder.encoder.model)
     if not index.is_ready:
         print("Vectors skipped: `hades warm` with a small memory_mb makes the index.\n")
         return
-    vectors = memory._finder.encoder.encode(list(asked))
+    vectors = memory.inside.finder.encoder.encode(list(asked))
     valid, known = query.indexes.moment(NOW)
 
     def local(vector: Any) -> list[int]:
@@ -181,7 +181,11 @@ def _vectors(memory: hades.Memory, query: QueryContext, asked: Sequence[str]) ->
 
 
 def _excerpts(memory: hades.Memory, query: QueryContext, asked: Sequence[str]) -> None:
-    database, words, finder = memory._store.database, query.indexes.words, memory._finder
+    database, words, finder = (
+        memory.inside.store.database,
+        query.indexes.words,
+        memory.inside.finder,
+    )
     trips, rows = [0], type(database).rows
 
     def counted(self: Any, *given: Any, **named: Any) -> Any:
@@ -192,7 +196,7 @@ def _excerpts(memory: hades.Memory, query: QueryContext, asked: Sequence[str]) -
 
     def gather(question: str) -> None:
         excerpts.gather(
-            memory._store, finder.encoder, words, 1, NOW, question, _keys(question), (), None
+            memory.inside.store, finder.encoder, words, 1, NOW, question, _keys(question), (), None
         )
 
     spent = _ms(gather, asked)
@@ -214,12 +218,15 @@ def run(*, small: bool = False) -> None:
     lines = Path(file).read_text().splitlines()[: 10 if small else ASKED]
     asked = [json.loads(line)["question"] for line in lines]
     load_kernels()
-    with hades.open(address) as memory, memory._engine.query_context(memory._scope()) as query:
+    with (
+        hades.open(address) as memory,
+        memory.inside.engine.query_context(memory.inside.scope()) as query,
+    ):
         print(f"{len(query.mask):,} chunks, load {os.getloadavg()[0]:.1f}\n")
         _vectors(memory, query, asked)
         _walks(memory, query, asked)
         _excerpts(memory, query, asked)
     with hades.open(address) as memory:
-        with memory._engine.query_context(memory._scope()) as query:
+        with memory.inside.engine.query_context(memory.inside.scope()) as query:
             pass
         _words(memory, query, asked)

@@ -204,7 +204,7 @@ def run(*, small: bool = False) -> None:
         names = [topic.name for topic in asked.topics(limit=5_000)]
         names = random.Random(SEED).sample(names, count + WARMING)
         texts = [" ".join(asked.get(name).content.split()[:12]) for name in names]
-        ping = partial(asked._store.database.value, "SELECT 1")
+        ping = partial(asked.inside.store.database.value, "SELECT 1")
         trip_ms = float(np.median([record(ping)[1][0].ms for _ in range(200)]))
         asks = [record(partial(asked.recall, text)) for text in texts][WARMING:]
         notes_of = [partial(notes[0].remember, *one) for one in zip(names, texts, strict=True)]

@@ -205,7 +205,7 @@ def _history(folder: Path, documents: int, versions_each: list[int]) -> None:
         numbers = (1, versions // 2, min(64, versions))
         old = [percentiles(partial(memory.get, version=n), names) for n in numbers]
         newest = percentiles(memory.get, names)
-        for rewrite in memory._store.database.maintain().values():
+        for rewrite in memory.inside.store.database.maintain().values():
             rewrite()
         bare.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         ours = (folder / f"history{versions}.hades").stat().st_size - start_bytes

@@ -62,7 +62,7 @@ def _answers(folder: Path, asked: int) -> None:
             with hades.open(path) as memory:
                 memory.recall("warm up")
                 times = [_asked(memory, question) for question in load]
-                answers = memory._engine.answers
+                answers = memory.inside.engine.answers
                 hit = answers.uses["kept"] / sum(answers.uses.values())
                 held = f"{answers.kept.bytes / 2**20:.2f} of {megabytes} MB"
                 fast = [ms for ms, stages in times if stages == 1]
@@ -108,15 +108,15 @@ def _archive(folder: Path) -> None:
             for _ in range(VERSIONS):
                 lines[generator.randrange(200)] = " ".join(generator.choices(WORDS, k=12))
                 memory.remember("plan", "\n".join(lines))
-        with memory._store.transaction():
-            memory._store.database.run("DELETE FROM pending")  # nobody asks here
+        with memory.inside.store.transaction():
+            memory.inside.store.database.run("DELETE FROM pending")  # nobody asks here
         wanted = [generator.randrange(1, VERSIONS - 10) for _ in range(200)]
         before = memory.stats()["stored_bytes"]
         stored = _times(lambda version: memory.get("plan", version=version), wanted)
         begun = time.perf_counter()
         done = memory.archive(older_than="now", keep_versions=10)
         took = time.perf_counter() - begun
-        archive = memory._store.topics.archive
+        archive = memory.inside.store.topics.archive
 
         def cold(version: int) -> None:
             archive.kept.clear()
@@ -150,7 +150,7 @@ def _asked(memory: hades.Memory, question: str) -> tuple[float, int]:
 
 def _without_texts(memory: hades.Memory) -> Callable[[str], Any]:
     def ask(question: str) -> Any:
-        memory._store.chunks.kept.clear()
+        memory.inside.store.chunks.kept.clear()
         return memory.recall(question)
 
     return ask

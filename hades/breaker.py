@@ -33,7 +33,8 @@ class Breaker:
 
     def __init__(self, server: str, failures: int, seconds: float) -> None:
         self.server = server
-        self._most, self._seconds = failures, seconds
+        self._most = failures
+        self._seconds = seconds
         self._lock = Lock()
         self._failures = 0
         self._reason = ""
@@ -83,7 +84,8 @@ class Breaker:
 
     def _fail(self, reason: str) -> None:
         with self._lock:
-            self._failures, self._reason = self._failures + 1, reason
+            self._failures = self._failures + 1
+            self._reason = reason
             if self._failures < self._most:
                 return
             if self._open_until is None:
@@ -94,7 +96,8 @@ class Breaker:
         with self._lock:
             if self._open_until is not None:
                 _log.warning("%s answers again.", self.server)
-            self._failures, self._open_until = 0, None
+            self._failures = 0
+            self._open_until = None
 
 
 _breakers: dict[str, Breaker] = {}

@@ -42,7 +42,8 @@ class Refused(Conflict):
     ) -> None:
         """`fields` are the refused arguments of `remember`, to list for review; None: listed."""
         super().__init__(message)
-        self.fields, self.why = fields, why
+        self.fields = fields
+        self.why = why
 
 
 class InvalidInput(HadesError):

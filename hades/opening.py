@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl, urlencode
 from hades.domain.address import is_address, is_server, is_socket
 from hades.domain.times import Clock, system_clock
 from hades.errors import InvalidInput, NotFound
-from hades.memory import DEFAULT_ENCODER, DEFAULT_SPACE, Memory
+from hades.memory import Memory
+from hades.operations.inside import DEFAULT_ENCODER, DEFAULT_SPACE, Inside
 from hades.store.records import LIBRARY
 from hades.store.store import Store
 
@@ -94,12 +95,14 @@ def open(
             if clock is not system_clock:
                 options |= {"clock": clock}
             return _library(store, space, actor, encoder, options)
-        memory = Memory(store, space or DEFAULT_SPACE, actor or login_name(), encoder=encoder)
+        memory = Memory(
+            Inside(store, space or DEFAULT_SPACE, actor=actor or login_name(), encoder=encoder)
+        )
         if extractor is not None:
-            memory._use_extractor(extractor)
+            memory.inside.use_extractor(extractor)
         if not store.read_only and store.owed():
             with store.patient(0):  # opening does not wait for readers
-                memory._finish_owed()
+                memory.inside.finish_owed()
         return memory
     except BaseException:
         store.close()
@@ -126,12 +129,12 @@ def open_library(
         place = Path(place).expanduser() / "library.hades"
     check_by(by)
     opened = open(place, **{"create": volumes > 0, **options})
-    if opened._store.meta(LIBRARY) is not None:
+    if opened.inside.store.meta(LIBRARY) is not None:
         return cast("Library", opened)
     with opened:
         if opened.topics(limit=1) or not volumes:
             raise NotFound(f"There is no library at {place}: `hades library create` makes one.")
-        write_facts(opened._store, opened._actor, "create_library", by)
+        write_facts(opened.inside.store, opened.inside.actor, "create_library", by)
     library = cast("Library", open(place, **options))
     for number in range(1, volumes + 1):
         name = f"volume{number}"
@@ -156,7 +159,9 @@ def _library(
     from hades.settings import load_settings
 
     return Library(
-        *(store, space or DEFAULT_SPACE, actor or login_name()),
+        store,
+        space or DEFAULT_SPACE,
+        actor or login_name(),
         encoder=encoder,
         opened=open,
         workers=load_settings().library_workers,

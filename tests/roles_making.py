@@ -71,11 +71,11 @@ def sql(address: str, statement: str, *values: Any) -> list[Any]:
 
 def _store_bridge(memory: hades.Memory, name: str) -> None:
     """Store a bridge; a space of a few notes has no distant communities to find one between."""
-    store, space = memory._store, memory._space_id
-    passage = NodeKind.CHUNK.node(store.chunks.ever_of(row_of(memory._named_node("long")))[0])
+    store, space = memory.inside.store, memory.inside.space_id
+    passage = NodeKind.CHUNK.node(store.chunks.ever_of(row_of(memory.inside.named_node("long")))[0])
     cluster = cluster_number(memory.hierarchy().clusters[-1].id)
     assert cluster is not None
-    bridge = Bridge(cluster, passage, memory._named_node(name), passage, 0.5)
+    bridge = Bridge(cluster, passage, memory.inside.named_node(name), passage, 0.5)
     with store.transaction(), store.write("ann", "refresh bridges", space) as write:
         store.bridges.replace(write, space, (), [bridge])
 
@@ -93,35 +93,35 @@ def attacker(postgres: str, roles: Callable[[str], str]) -> str:
             found = inside.recall(QUESTION)
             inside.feedback(found.id, useful=["1"])
             inside.weights_rollback(0)
-            memory._store.query_log.write()
+            memory.inside.store.query_log.write()
             inside.organise()
             _store_bridge(inside, f"{space} Office")
             inside.remember("waits", f"{space} waits to be indexed")
-            with inside._write("test") as write:
-                number, topic = inside._space_id, inside._named_node("long")
-                chunk = memory._store.database.value(
+            with inside.inside.write("test") as write:
+                number, topic = inside.inside.space_id, inside.inside.named_node("long")
+                chunk = memory.inside.store.database.value(
                     "SELECT id FROM chunks WHERE topic = ? LIMIT 1", topic >> 3
                 )
-                memory._store.derived_edges.add(
+                memory.inside.store.derived_edges.add(
                     *(write, chunk, topic, f"derived_{space}", topic),
                     weight=1,
                     evidence=space,
                     components={},
                 )
-                memory._store.sources.put(number, "long", space, space.encode(), "note", "")
-                memory._store.set_meta(f"history:{number}:x", space)
-                (state,) = memory._store.database.column(
+                memory.inside.store.sources.put(number, "long", space, space.encode(), "note", "")
+                memory.inside.store.set_meta(f"history:{number}:x", space)
+                (state,) = memory.inside.store.database.column(
                     "SELECT max(id) FROM states WHERE topic = ?", topic >> 3
                 )
-                other = memory._store.database.actor_id("other")
-                memory._store.database.insert(
+                other = memory.inside.store.database.actor_id("other")
+                memory.inside.store.database.insert(
                     "uses", state=state, actor=other, count=1, last_used=1
                 )
-                memory._store.database.insert("originals", summary=state, state=state)
-                memory._store.database.insert(
+                memory.inside.store.database.insert("originals", summary=state, state=state)
+                memory.inside.store.database.insert(
                     "usefulness", state=state, actor=other, useful=1, useless=0
                 )
-                memory._store.database.insert("archived", state=state, object=space)
+                memory.inside.store.database.insert("archived", state=state, object=space)
     address = roles("attacker")
     grant(read_server_address(postgres), role_name(address), "write", "ours")
     return address

@@ -367,7 +367,7 @@ def test_a_file_of_an_older_version_is_brought_up_to_date(
         hades.open(path, read_only=True)
     for _ in range(2):
         with hades.open(path) as memory:
-            database = memory._store.database
+            database = memory.inside.store.database
             assert database.rows("SELECT number FROM later") == [(7,)]
             steps = database.rows("SELECT number, name FROM migrations ORDER BY number")
             assert steps[-1] == (len(opening.STEPS), "a later step")

@@ -231,4 +231,4 @@ def _make(path: Path, number: int) -> None:
 
 def test_a_commit_waits_for_the_disk(memory: hades.Memory) -> None:
     """SQLite calls this level FULL."""
-    assert memory._store.database.value("PRAGMA synchronous") == 2
+    assert memory.inside.store.database.value("PRAGMA synchronous") == 2

@@ -39,7 +39,7 @@ def full(memory: hades.Memory, place: str | Path, clock: HeldClock) -> hades.Mem
     memory.create_space("work")
     memory.in_space("work").remember("doc", "another", valid_from="2030")
     with hades.open(place, clock=clock, actor="ann") as own:
-        _put_chunk(own._store)
+        _put_chunk(own.inside.store)
     return memory
 
 
@@ -87,7 +87,7 @@ def test_an_imported_memory_knows_that_its_vectors_are_complete(tmp_path: Path) 
         memory.export(tmp_path / "all.jsonl")
     with hades.open(tmp_path / "b.hades") as copy:
         copy.import_(tmp_path / "all.jsonl")
-        assert copy._store.chunks.embedded(copy._finder.encoder.model) > 0
+        assert copy.inside.store.chunks.embedded(copy.inside.finder.encoder.model) > 0
 
 
 def _with_phase(export: Path, phase: int) -> None:
@@ -344,7 +344,7 @@ def test_an_export_never_overwrites(full: hades.Memory, tmp_path: Path) -> None:
 def test_an_export_keeps_the_encoder_and_how_far_a_history_was_read(
     memory: hades.Memory, tmp_path: Path
 ) -> None:
-    store = memory._store
+    store = memory.inside.store
     memory.create_space("code")
     with store.transaction():
         store.set_meta("encoder", "folder:/models/other")
@@ -354,24 +354,24 @@ def test_an_export_keeps_the_encoder_and_how_far_a_history_was_read(
     with hades.open(tmp_path / "copy.hades") as copy:
         copy.import_(tmp_path / "all.jsonl")
         assert _dump(copy) == _dump(memory)
-        assert copy._store.meta("encoder") == "folder:/models/other"
-        assert copy._store.meta("generation") != store.meta("generation")
+        assert copy.inside.store.meta("encoder") == "folder:/models/other"
+        assert copy.inside.store.meta("generation") != store.meta("generation")
     with hades.open(tmp_path / "busy.hades") as busy:
         busy.create_space("own")
         busy.in_space("own").remember("mine", "kept")
         busy.import_(tmp_path / "all.jsonl")
-        assert busy._store.meta("encoder") is None
-        assert busy._store.meta("history:3:repo:/src/repo") == "abc123"
+        assert busy.inside.store.meta("encoder") is None
+        assert busy.inside.store.meta("history:3:repo:/src/repo") == "abc123"
 
 
 @pytest.mark.embedded("it notes facts in the store itself")
 def test_an_address_to_send_texts_to_is_not_imported(memory: hades.Memory, tmp_path: Path) -> None:
-    with memory._store.transaction():
-        memory._store.set_meta("encoder", "openai:https://elsewhere.example/v1#any")
+    with memory.inside.store.transaction():
+        memory.inside.store.set_meta("encoder", "openai:https://elsewhere.example/v1#any")
     memory.export(tmp_path / "all.jsonl")
     with hades.open(tmp_path / "copy.hades") as copy:
         copy.import_(tmp_path / "all.jsonl")
-        assert copy._store.meta("encoder") is None
+        assert copy.inside.store.meta("encoder") is None
 
 
 def test_an_export_that_was_cut_off_is_refused(full: hades.Memory, tmp_path: Path) -> None:

@@ -192,7 +192,11 @@ def test_qdrant_gets_every_vector_once(
 def test_points_are_found_in_a_local_qdrant(notes: hades.Memory) -> None:
     qdrant = pytest.importorskip("qdrant_client", reason="its local mode is the engine")
     graph = GraphSnapshot(
-        notes._store, notes._space_id, notes.as_of, notes._finder.encoder.model, embeddings=True
+        notes.inside.store,
+        notes.inside.space_id,
+        notes.as_of,
+        notes.inside.finder.encoder.model,
+        embeddings=True,
     )
     with closing(qdrant.QdrantClient(":memory:")) as client:
         for _ in range(2):

@@ -197,6 +197,45 @@ def test_a_circle_of_imports_is_found() -> None:
     assert _circles(chain | {"hades.c": {"hades.a"}}) == [known]
 
 
+PRIVATE_ELSEWHERE = {"_asdict", "_exit", "_fields", "_make", "_replace", "_tc"}
+"""Private names of other libraries that have no public ones: named tuples, `os`, python-docx."""
+
+
+def _private_from_elsewhere(tree: ast.AST) -> set[str]:
+    """The private attributes that a module reads, but neither it nor a class above it defines."""
+    read: dict[str, str] = {}
+    own: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            own.add(node.name)
+        elif isinstance(node, ast.Name):
+            own.add(node.id)
+        elif isinstance(node, ast.Attribute) and node.attr[0] == "_" != node.attr[1:2]:
+            owner = ast.unparse(node.value)
+            if owner in ("self", "cls", "super()"):
+                own.add(node.attr)
+            read[node.attr] = f"{owner}.{node.attr}"
+    return {text for name, text in read.items() if name not in own | PRIVATE_ELSEWHERE}
+
+
+def test_private_attributes_are_read_where_they_are_defined() -> None:
+    """What the rooms need of a memory is in `View.inside`."""
+    found = {
+        path.relative_to(PACKAGE): names
+        for path, tree in _parsed().items()
+        if (names := _private_from_elsewhere(tree))
+    }
+    assert not found
+
+
+def test_a_private_attribute_of_another_module_is_found() -> None:
+    assert _private_from_elsewhere(ast.parse("def f(view):\n    return view._store")) == {
+        "view._store"
+    }
+    own = "class A:\n    def f(self, other):\n        return self._a == other._a"
+    assert not _private_from_elsewhere(ast.parse(own))
+
+
 def test_a_class_name_is_one_thing() -> None:
     """A reader who meets a class by its name never has to ask which one is meant."""
     places: dict[str, list[str]] = {}

@@ -279,7 +279,7 @@ def test_an_export_and_a_copy_have_everything(
     tell(memory)
     prefer_second_path(memory, 20, clock)
     memory.feedback(memory.recall(QUESTION).id, useful=["1"])
-    memory._store.query_log.write()
+    memory.inside.store.query_log.write()
     exported = tmp_path / "all.jsonl"
     memory.export(exported)
     with hades.open(tmp_path / "new.hades", clock=clock) as new:
@@ -298,7 +298,7 @@ def test_an_export_and_a_copy_have_everything(
         assert brought.query_log() == []  # its numbers are of the other memory
         used.drop_space("brought")
         tables = ("query_logs", "feedback", "weight_snapshots", "usefulness")
-        assert all(not used._store.database.rows(f"SELECT * FROM {one}") for one in tables)
+        assert all(not used.inside.store.database.rows(f"SELECT * FROM {one}") for one in tables)
         assert used.check() == []
 
 
@@ -328,7 +328,7 @@ def test_learned_priors_act_in_edges_walks_and_saved_graphs(
 
     def weights(view: hades.View) -> tuple[float, float]:
         (edge,) = view.edges("ways.load", relation="calls")
-        with view._engine.query_context(view._scope()) as query:
+        with view.inside.engine.query_context(view.inside.scope()) as query:
             return edge.weight, round(float(query.graph.stated.weights.sum()), 4)
 
     with hades.open(path, clock=clock) as memory:
@@ -336,9 +336,9 @@ def test_learned_priors_act_in_edges_walks_and_saved_graphs(
         memory.index()
         shipped = weights(memory)
         clock.tick(60)
-        with memory._write("test") as write:
+        with memory.inside.write("test") as write:
             learned = Weighting(priors={**SHIPPED.priors, "calls": 1.1})
-            memory._store.weights.add(write, memory._space_id, learned, adopted=True)
+            memory.inside.store.weights.add(write, memory.inside.space_id, learned, adopted=True)
         changed = weights(memory)
         assert changed[0] > shipped[0]
         assert changed[1] > shipped[1]
@@ -358,7 +358,7 @@ def test_a_purge_leaves_no_byte_of_the_log(path: Path, clock: HeldClock) -> None
         tell(memory)
         memory.remember("people/zarathustra", "Zarathustra hates Approach X.")
         memory.recall("What does Zarathustra hate?")
-        memory._store.query_log.write()
+        memory.inside.store.query_log.write()
         other.recall("Does Zarathustra know Approach X?")  # waits in the other process
         clock.tick()
         memory.purge("people/zarathustra")

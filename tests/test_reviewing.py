@@ -384,7 +384,7 @@ def test_proposals_and_answers_come_back_from_an_export(
 def test_check_finds_damaged_proposals_and_mend_drops_them(memory: hades.Memory) -> None:
     wish = memory.propose("Ann", "knows", "Bob", confidence=0.1)
     other = memory.propose("Ann", "knows", "Cyd", confidence=0.1)
-    engine = memory._store.database  # type: ignore[attr-defined]
+    engine = memory.inside.store.database  # type: ignore[attr-defined]
     with engine.transaction():
         engine.run("UPDATE proposals SET fields = '{' WHERE id = ?", wish.id)
     with pytest.raises(hades.Corrupt, match="hades check"):

@@ -64,7 +64,7 @@ class Hades:
         if kind in OWN_MEMORY:
             clock = {"clock": lambda: self._clock.now} if kind == "everyday" else {}
             self.memory = self._open.enter_context(hades.open(folder / "set.hades", **clock))
-            self.memory._store.uses.counts, self.memory._store.query_log.kept = False, 0
+            self.memory.inside.store.uses.counts, self.memory.inside.store.query_log.kept = False, 0
 
     def index(self, passages: Sequence[Passage]) -> None:
         if self._kind == "everyday":

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, Field
 
-from hades.domain.answer import indented
+from hades.domain.quoting import indented
 from hades.errors import Denied, InvalidInput, Unavailable
 from hades.models.chat import ChatModel, open_chat_model
 

@@ -56,7 +56,7 @@ def _answered(view: View, recall: Recall, model: str | None) -> Answer:
     from hades.recall.answer.sources import answer
 
     # The encoder of a server is out of reach: there, only words are compared.
-    quoted = answer(recall) if isinstance(view, RemoteView) else extracted(view, recall)
+    quoted = answer(recall) if isinstance(view, RemoteView) else extracted(view.inside, recall)
     return quoted if model is None else answer_by_model(quoted, open_chat_model(model))
 
 

@@ -96,7 +96,7 @@ class MemoryAgent:
         """
         if thread is not None and self._checkpointer is None:
             raise InvalidInput("A thread needs a checkpointer: MemoryAgent(…, checkpointer=…).")
-        turns = turns_of_input(text, from_micros(self.memory._store.now()))
+        turns = turns_of_input(text, from_micros(self.memory.inside.store.now()))
         begun: MemoryState = {
             "turns": plain(turns),
             "keep_all": keep_all,
@@ -129,7 +129,7 @@ class MemoryAgent:
     def _decide(self, state: MemoryState) -> dict[str, Any]:
         started = time.perf_counter()
         turns = rebuild(list[Turn], state["turns"])
-        run = DistilRun(self.memory, model=self._model)
+        run = DistilRun(self.memory.inside, model=self._model)
         found = list(whole_turns(turns) if state["keep_all"] else candidates(turns))
         planned = list(run.plan(found, turns))
         actions = list(self._sorter.actions(turns, planned))
@@ -182,7 +182,7 @@ class MemoryAgent:
                 versions[action.topic] = self.memory.remember(**fields, gate=True).version
                 if superseding:
                     statement = rebuild(Distilled, superseding)
-                    mark_superseded(self.memory, action.topic, statement)
+                    mark_superseded(self.memory.inside, action.topic, statement)
             elif action.action == "promote":
                 self.memory.promote(**fields)
             elif action.action == "change" and approved:

@@ -21,8 +21,9 @@ from hades.domain.topics import State
 from hades.errors import InvalidInput, NotFound
 from hades.language.english.prose_facts import ProseFact, facts_in
 from hades.language.english.settled import settled
-from hades.language.names import name_key, says, spoken
+from hades.language.names import name_key, says
 from hades.language.said import ASSISTANTS
+from hades.language.wording import spoken
 from hades.lifecycle.distil import Turn
 from hades.lifecycle.near_topics import near_topic
 from hades.memory import Memory
@@ -98,8 +99,8 @@ class Sorter:
 
     def _of_fact(self, fact: ProseFact, evidence: str) -> MemoryAction | None:
         """Return the action for a fact; None if it is known, or if it denies an unknown fact."""
-        store = self.memory._store
-        space = self.memory._space_id
+        store = self.memory.inside.store
+        space = self.memory.inside.space_id
         subject = fact.subject
         held = self._held(subject, fact.relation)
         is_topic = store.topics.kind(space, subject) is not None

@@ -57,13 +57,15 @@ def _drop_other_options(first: list[str]) -> None:
     groups = [item for item in app.registered_groups if [item.name] == first]
     commands = [item for item in app.registered_commands if [item.name] == first]
     if groups or commands:
-        app.registered_groups, app.registered_commands = groups, commands
+        app.registered_groups = groups
+        app.registered_commands = commands
     elif first in ([], ["-h"], ["--help"], ["--version"]):
         within = [item.typer_instance for item in app.registered_groups]
         for command in chain.from_iterable(
             part.registered_commands for part in (app, *within) if part is not None
         ):
-            command.help, command.callback = inspect.getdoc(command.callback), lambda: None
+            command.help = inspect.getdoc(command.callback)
+            command.callback = lambda: None
 
 
 def main() -> None:

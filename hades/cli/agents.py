@@ -58,7 +58,9 @@ def _asked_by_agent(view: View, given: dict[str, Any]) -> AgentAnswer | PlanAnsw
 
     if given["dry_run"] or given["keep_unsupported"]:
         raise InvalidInput("An agent takes neither --dry-run nor --keep-unsupported.")
-    question, model, budget = given["question"], given["model"], given["budget"]
+    question = given["question"]
+    model = given["model"]
+    budget = given["budget"]
     scope = {name: given[name] for name in _SCOPE if given[name] and given[name] != "written"}
     plan = read_json(given["plan"], "plan")
     if len(steps_of(clean_question(question))) >= STEPS_PLANNED_FROM and not (scope or plan):

@@ -116,13 +116,15 @@ def is_offered(parameter: Parameter) -> bool:
 
 def as_option(parameter: Parameter, *, optional: bool = False) -> inspect.Parameter:
     """Return a parameter as Typer reads it; with `optional`, its default is None."""
-    about, kind = parameter.about, _cli_type(parameter)
+    about = parameter.about
+    kind = _cli_type(parameter)
     option: Any = typer.Argument(help=about.help)
     if about.flag is not None:
         option = typer.Option(*about.flag.split("/"), help=about.help)
     default = inspect.Parameter.empty if parameter.is_list else parameter.default
     if optional:
-        default, kind = None, kind | None
+        default = None
+        kind = kind | None
     annotation: Any = Annotated[kind, option]
     return inspect.Parameter(parameter.name, KEYWORD, annotation=annotation, default=default)
 

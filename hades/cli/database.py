@@ -37,7 +37,8 @@ def init(
     try:
         opened = _opened(address)
     except NotFound:
-        opened, created = _opened(address, create=True), True
+        opened = _opened(address, create=True)
+        created = True
     with closing(opened) as database:
         version = database.value("SELECT max(number) FROM migrations")
         done = {"address": database.place, "schema_version": version, "made": created}

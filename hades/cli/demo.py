@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from hades.memory import Memory
 
-REJECTED, BETWEEN, FIXED = "2024-01-10", "2024-01-31", "2024-02-20"
+REJECTED = "2024-01-10"
+BETWEEN = "2024-01-31"
+FIXED = "2024-02-20"
 RUNBOOK = """# Orders runbook
 
 Mira Novak is on call for the orders service. Before a shard restarts, she drains its queue with

@@ -253,8 +253,11 @@ class CommandFunction:
         own: Callable[[], Iterable[inspect.Parameter]],
         shared: Mapping[str, Any],
     ) -> None:
-        self._function, self._own, self._shared = function, own, shared
-        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self._function = function
+        self._own = own
+        self._shared = shared
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
         self.__annotations__ = {}  # Typer finds the types in the signature
 
     def __call__(self, **given: Any) -> None:

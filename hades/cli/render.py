@@ -39,7 +39,7 @@ from hades.domain.promotion import Suggestion
 from hades.domain.tiers import Tier
 from hades.domain.topics import Change, Chunk, Space, State, Topic
 from hades.ingest.summary import Summary
-from hades.language.names import own_heading
+from hades.language.wording import own_heading
 from hades.models.chat import ModelReport
 
 if TYPE_CHECKING:
@@ -158,12 +158,19 @@ TABLES: dict[Any, Show] = {
     State: _history,
     Topic: _listed(
         "no topics",
-        *("topic=name", "version", "true since=valid_from"),
+        "topic=name",
+        "version",
+        "true since=valid_from",
         ("tags", lambda topic: " ".join(topic.tags)),
     ),
     Entity: _listed(
         "no entities",
-        *("entity=name", "kind", "passages=frequency", "edges", "also=aliases", "merged"),
+        "entity=name",
+        "kind",
+        "passages=frequency",
+        "edges",
+        "also=aliases",
+        "merged",
     ),
     Space: _listed("", "space=name", "topics", "created=created_at"),
     Change: _listed(
@@ -179,16 +186,22 @@ TABLES: dict[Any, Show] = {
     ),
     Neighbour: _listed(
         "no neighbours",
-        *("name=node.name", "kind=node.kind", "hops"),
+        "name=node.name",
+        "kind=node.kind",
+        "hops",
         ("score", lambda neighbour: f"{neighbour.score:.3f}"),
         ("by way of", lambda neighbour: flat(str(neighbour.path))),
     ),
     ModelReport: _listed(
         "no language model is set: HADES_MODEL or `models:` names one",
-        *("name", "model", "reads=context_tokens"),
-        *("price in=input_price", "price out=output_price"),
+        "name",
+        "model",
+        "reads=context_tokens",
+        "price in=input_price",
+        "price out=output_price",
         ("answers", lambda one: {None: "", True: "yes", False: f"no: {one.why}"}[one.answers]),
-        *("calls=totals.calls", "failures=totals.failures"),
+        "calls=totals.calls",
+        "failures=totals.failures",
         ("tokens", lambda one: one.totals.prompt_tokens + one.totals.completion_tokens),
         ("cost", lambda one: "" if one.input_price is None else f"{one.totals.cost:.6g}"),
     ),
@@ -202,7 +215,8 @@ TABLES: dict[Any, Show] = {
     ),
     Tier: _listed(
         "",
-        *("tier=name", "where"),
+        "tier=name",
+        "where",
         ("items", lambda tier: "" if tier.items is None else f"{tier.items:,}"),
         ("bytes", lambda tier: "" if tier.bytes is None else f"{tier.bytes:,}"),
         ("at most", lambda tier: "" if tier.bound is None else f"{tier.bound:,}"),
@@ -210,14 +224,20 @@ TABLES: dict[Any, Show] = {
     ),
     LoggedQuery: _listed(
         "no questions are logged",
-        *("recall=id", "at", "who=asker", "question"),
+        "recall=id",
+        "at",
+        "who=asker",
+        "question",
         ("shown", _shown_counts),
         ("ms", lambda query: f"{query.ms:.1f}"),
     ),
     WeightSnapshot: _listed(
         "nothing is learned yet: the shipped weights hold",
-        *("snapshot=id", "started from=parent", "adopted=adopted_at"),
-        *("feedbacks=updates", "pairs tested=tested"),
+        "snapshot=id",
+        "started from=parent",
+        "adopted=adopted_at",
+        "feedbacks=updates",
+        "pairs tested=tested",
         ("right", lambda snapshot: _percent(snapshot.accuracy)),
         ("right before", lambda snapshot: _percent(snapshot.accuracy_before)),
     ),
@@ -225,7 +245,8 @@ TABLES: dict[Any, Show] = {
     Suggestion: _listed(
         "nothing to suggest",
         ("score", lambda suggestion: f"{suggestion.score:.2f}"),
-        *("topic", "other"),
+        "topic",
+        "other",
         ("evidence", lambda suggestion: "; ".join(suggestion.evidence)),
         "command",
     ),

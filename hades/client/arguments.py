@@ -13,7 +13,8 @@ from hades.errors import InvalidInput
 from hades.language.english.moments import parse_time
 from hades.operations.declare import WHOLE, Operation, Parameter
 
-ONE_TIME, ANOTHER_TIME = 10**15, 11 * 10**14
+ONE_TIME = 10**15
+ANOTHER_TIME = 11 * 10**14
 """Two moments, in microseconds since 1970; a relative time (`yesterday`) differs between them."""
 
 

@@ -62,6 +62,16 @@ class RemoteView(View):
         self._space = clean_name(space, "space")
         self._as_of = as_of
 
+    @property
+    def space(self) -> str:
+        """The name of the space this view looks at."""
+        return self._space
+
+    @property
+    def as_of(self) -> AsOf:
+        """The moment this view looks at."""
+        return self._as_of
+
     def at(
         self,
         time: TimeLike | None = None,
@@ -375,7 +385,8 @@ class Client(RemoteView, Memory):
                 del batch.writes[before:]
                 raise
             return
-        batch.space, batch.writes = self._space, []
+        batch.space = self._space
+        batch.writes = []
         try:
             yield
             writes = batch.writes

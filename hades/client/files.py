@@ -54,7 +54,8 @@ def download_backup(connection: Connection, path: Path, on_progress: Progress | 
         open(draft, "xb", opener=private_opener) as file,
         connection.opened(call) as response,
     ):
-        total, done = int(response.headers.get("content-length", 0)), 0
+        total = int(response.headers.get("content-length", 0))
+        done = 0
         for part in response.iter_bytes():
             file.write(part)
             done += len(part)
@@ -107,7 +108,8 @@ def follow(
 ) -> Any:
     """Wait for a job by its events and return its result; raise if it failed or was cancelled."""
     for event in _watched(connection, path_of("spaces", space, "jobs", job["id"], "events")):
-        name, data = event.get("event"), json.loads(event["data"])
+        name = event.get("event")
+        data = json.loads(event["data"])
         if name == "progress" and on_progress is not None:
             on_progress(data["what"], data["done"], data["total"])
         elif name == "done":
@@ -121,14 +123,16 @@ def follow(
 
 def _watched(connection: Connection, path: str) -> Iterator[dict[str, str]]:
     """Yield a job's events; after a break, reconnect and continue after the last event."""
-    last, breaks = "", 0
+    last = ""
+    breaks = 0
     while True:
         headers = {"accept": "text/event-stream"} | ({"last-event-id": last} if last else {})
         call = HttpCall("GET", path, headers=headers, patient=True)
         try:
             with connection.opened(call) as response:
                 for event in _events_of(response.iter_lines()):
-                    last, breaks = event.get("id", last), 0
+                    last = event.get("id", last)
+                    breaks = 0
                     yield event
         except BrokenOff:
             breaks += 1

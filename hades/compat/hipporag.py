@@ -14,6 +14,7 @@ from hades.domain.times import iso
 from hades.domain.topics import Chunk, PlacedChunk
 from hades.errors import InvalidInput, NotFound
 from hades.language.names import name_key
+from hades.operations.indexing import catch_up, ready
 
 if TYPE_CHECKING:
     from hades.memory import View
@@ -62,7 +63,7 @@ class HippoRAG(SourceClass):
         starts = {name: 0.5**hops for name, hops in reached.items()}
         scores = self._walked(starts, ALPHA, TOLERANCE)
         ranked = self._ranked(scores, top_k)
-        placed = self.view._store.chunks.find(list(ranked), self.view.as_of)
+        placed = self.view.inside.store.chunks.find(list(ranked), self.view.as_of)
         rows = [(placed[row], *ranked[row]) for row in ranked if row in placed]
         return [
             _result(place.chunk, place, score, rank, names)
@@ -73,8 +74,8 @@ class HippoRAG(SourceClass):
         """Return the known names in a query."""
         from hades.recall.question.names import names_in
 
-        self.view._ready(query, None)
-        with self.view._engine.query_context(self.view._scope(), question=query) as context:
+        ready(self.view.inside, query, None)
+        with self.view.inside.query_context(question=query) as context:
             numbers = names_in(query, context.graph, context.lookup)
             entities = context.graph.entities[numbers].tolist()
             return list(context.store.entities.names(entities).values())
@@ -91,7 +92,7 @@ class HippoRAG(SourceClass):
             raise InvalidInput(f"`max_hops` is at most {HOPS_AT_MOST}, not {max_hops}.")
         names = self.expand_with_synonyms(start_nodes)
         nodes = [node for name in names for node in self._node(name)]
-        with self.view._engine.query_context(self.view._scope(), nodes=nodes) as query:
+        with self.view.inside.query_context(nodes=nodes) as query:
             graph = query.graph
             numbers = graph.numbers(np.array(nodes, np.int64))
             frontier = np.unique(numbers[numbers >= 0])
@@ -133,9 +134,9 @@ class HippoRAG(SourceClass):
         _check_alpha(alpha)
         if not isinstance(tol, Real) or not tol > 0:
             raise InvalidInput(f"`tol` is a number above 0, not {tol!r}.")
-        self.view._bring_up_to_date(None)
+        catch_up(self.view.inside, None)
         shares = {node: share for name, share in starts.items() for node in self._node(name)}
-        with self.view._engine.query_context(self.view._scope(), nodes=[*shares]) as query:
+        with self.view.inside.query_context(nodes=[*shares]) as query:
             graph = query.graph
             numbers = graph.numbers(np.array([*shares], np.int64))
             weights = np.array([*shares.values()])[numbers >= 0]
@@ -164,7 +165,8 @@ class HippoRAG(SourceClass):
         """Return the passages with the greatest sums of the scores of the names they mention."""
         ranked = self._ranked(ppr_scores, top_k)
         sums = {row: score for row, (score, _) in ranked.items()}
-        return [(hit.chunk.id, hit.score) for hit in self.view._finder.hits(sums, self.view.as_of)]
+        hits = self.view.inside.finder.hits(sums, self.view.as_of)
+        return [(hit.chunk.id, hit.score) for hit in hits]
 
     def _ranked(
         self, ppr_scores: Mapping[str, float], top_k: int
@@ -176,13 +178,13 @@ class HippoRAG(SourceClass):
         for name, score in clean_mapping(ppr_scores, "ppr_scores").items():
             if not isinstance(score, Real) or not np.isfinite(score):
                 raise InvalidInput(f"The score of {name!r} is a finite number, not {score!r}.")
-        view = self.view
+        inside = self.view.inside
         scores = {name_key(name): score for name, score in ppr_scores.items()}
-        _, known_at = view._store.moment(view.as_of)
-        keyed = view._store.mentions.named(view._space_id, [*scores], known_at)
+        _, known_at = inside.store.moment(inside.as_of)
+        keyed = inside.store.mentions.named(inside.space_id, [*scores], known_at)
         keys = np.array([key for key, _ in keyed], object)
         nodes = np.array([NodeKind.ENTITY.node(entity) for _, entity in keyed], np.int64)
-        with view._engine.query_context(view._scope(), nodes=nodes.tolist()) as query:
+        with inside.query_context(nodes=nodes.tolist()) as query:
             graph = query.graph
             numbers = graph.numbers(nodes)
             keys = keys[numbers >= 0]
@@ -202,7 +204,7 @@ class HippoRAG(SourceClass):
     def expand_with_synonyms(self, entity_nodes: Iterable[str]) -> list[str]:
         """Return the names and those that `resolve` found similar (`similar_to`), each once."""
         names = clean_list(entity_nodes, "entity_nodes")
-        self.view._bring_up_to_date(None)
+        catch_up(self.view.inside, None)
         for name in tuple(names):
             if self._node(name):
                 similar = self.view.neighbours(name, SYNONYMS_AT_MOST, relation=SIMILAR_TO)
@@ -216,7 +218,7 @@ class HippoRAG(SourceClass):
     def _node(self, name: str) -> list[int]:
         """Return the node of a name, or [] if it is not known."""
         try:
-            return [self.view._meant_node(name)]
+            return [self.view.inside.meant_node(name)]
         except NotFound:
             return []
 

@@ -23,6 +23,7 @@ from hades.domain.rules import clean_mapping
 from hades.domain.weights import TYPE_PRIORS
 from hades.errors import InvalidInput
 from hades.graph.arrays import Floats32
+from hades.operations.indexing import catch_up, ready
 from hades.recall.bridge_cache import held
 from hades.recall.paths.hierarchy_paths import (
     CandidateGraph,
@@ -96,7 +97,7 @@ class HiRAG:
     def __init__(self, view: View, config: HiRAGConfig | str | Mapping[str, Any] = "") -> None:
         self.view = view
         self.config = config if isinstance(config, HiRAGConfig) else HiRAGConfig.read(config)
-        known = view._store.edges.relation
+        known = view.inside.store.edges.relation
         self.reasons = tuple(
             Diagnostic(Reason.IGNORED, "hirag", f"no edge has the relation {relation!r}")
             for relation in self.config.path.relation_boost
@@ -111,11 +112,12 @@ class HiRAG:
         first, `paths` the best paths, and `prompt` a text for a model. Without `with_paths`, stage
         B is left out.
         """
-        self.view._ready(query, None)
-        candidates = self.get_hierarchy_candidates(self.view._finder.encoder.encode([query])[0])
+        ready(self.view.inside, query, None)
+        vector = self.view.inside.finder.encoder.encode([query])[0]
+        candidates = self.get_hierarchy_candidates(vector)
         paths = self.get_best_paths(candidates) if with_paths else []
         rows = [row_of(node) for node in candidates.entries]
-        placed = self.view._store.chunks.find(rows, self.view.as_of)
+        placed = self.view.inside.store.chunks.find(rows, self.view.as_of)
         return {
             "query": query,
             "candidates": candidates,
@@ -144,8 +146,8 @@ class HiRAG:
             cap=self.config.cand_cap,
             demotion=self.config.beam_demote.deg_alpha,
         )
-        self.view._bring_up_to_date(None)
-        with self.view._engine.query_context(self.view._scope()) as query:
+        catch_up(self.view.inside, None)
+        with self.view.inside.query_context() as query:
             return descend(query, _unit(q_emb, query.indexes.vectors.dims), limits)
 
     def get_best_paths(
@@ -166,7 +168,7 @@ class HiRAG:
         values |= {name: value for name, value in given.items() if value is not None}
         config = HiRAGConfig.read({"path": values}).path
         scoring = path_scoring(config.relation_boost, config.lambda_, config.eps)
-        with self.view._engine.query_context(self.view._scope()) as query:
+        with self.view.inside.query_context() as query:
             return best_paths(query, candidate_graph, scoring, config.M, config.L)
 
     def hierarchy_summary(self, candidates: CandidateGraph) -> str:
@@ -176,14 +178,13 @@ class HiRAG:
 
     def bridge_cache(self) -> list[tuple[int, Path]]:
         """Return the stored bridges that hold, best first, each with the change that stored it."""
-        store = self.view._store
-        space = self.view._space_id
-        self.view._bring_up_to_date(None)
-        with self.view._engine.query_context(self.view._scope()) as query:
+        inside = self.view.inside
+        catch_up(inside, None)
+        with inside.query_context() as query:
             writer = PathWriter(query)
             return [
                 (bridge.change, writer.path(numbers, bridge.weight))
-                for bridge in store.bridges.of_space(space)
+                for bridge in inside.store.bridges.of_space(inside.space_id)
                 if (numbers := held(query, bridge))
             ]
 

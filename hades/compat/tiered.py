@@ -161,7 +161,7 @@ class TieredMemoryManager(SourceClass):
         """Return what a kept value holds for: a memory, its last change, a space and a moment."""
         view = self.view
         read_by = (self.path_rag.config.decay_rate, self.path_rag.config.pruning_threshold)
-        return repr((*view._store.changefeed.revision(), view.space, view.as_of, read_by))
+        return repr((*view.inside.store.changefeed.revision(), view.space, view.as_of, read_by))
 
     def _keep(self, key: str, value: Any, revision: str, importance: float) -> bool:
         """Keep a value in the tier for its importance, or in this process if it is read often."""

@@ -24,18 +24,10 @@ from hades.context.packer import (
 from hades.context.text.evidence import fact_line, passage_line, path_line, theme_line
 from hades.context.text.layout import flat, shown_name
 from hades.context.tokens import MINILM, count, cut, cut_words
-from hades.domain.answer import (
-    Citation,
-    Diagnostic,
-    Fact,
-    Passage,
-    Path,
-    indented,
-    path_order,
-    without_controls,
-)
+from hades.domain.answer import Citation, Diagnostic, Fact, Passage, Path, path_order
 from hades.domain.graph import Reason
 from hades.domain.hierarchy import Theme
+from hades.domain.quoting import indented, without_controls
 
 STAGE = "pack"
 PATH_TOKENS_AT_MOST = 120
@@ -49,7 +41,10 @@ TOKEN_CHARACTERS_AT_MOST = 12
 """If the tokens of a passage are longer on average, its stored token count is wrong."""
 
 _LETTERS = re.compile(r"[^\W\d_]+")
-_QUESTION, _FACTS, _PATHS, _PASSAGES = "Question: ", "Facts:", "Paths:", "Passages:"
+_QUESTION = "Question: "
+_FACTS = "Facts:"
+_PATHS = "Paths:"
+_PASSAGES = "Passages:"
 _THEMES = "Themes:"
 
 
@@ -200,7 +195,8 @@ def _head(number: int, passage: Passage) -> str:
     """
     if "summary" not in passage.parts:
         return passage_line(number, passage)
-    name, text = passage.chunk.topic.rpartition("/")[2], passage.chunk.text.casefold()
+    name = passage.chunk.topic.rpartition("/")[2]
+    text = passage.chunk.text.casefold()
     is_named = all(word.casefold() in text for word in _LETTERS.findall(name))
     part = f" {passage.chunk.heading}" if passage.chunk.heading else ""
     name = "" if is_named else f" {shown_name(name)}"

@@ -24,7 +24,8 @@ Item = TypeVar("Item")
 
 PART_TOKENS_AT_LEAST = 24
 """A shorter part of a text says too little to be worth its head line."""
-LINE_TOKENS, LINE_TOKENS_AT_LEAST = 32, 8
+LINE_TOKENS = 32
+LINE_TOKENS_AT_LEAST = 8
 """The most tokens of a state that is shown as one line, and the least that are worth showing."""
 NAMED_AT_MOST = 5
 """The most items that a diagnostic names."""
@@ -105,7 +106,8 @@ class Packer:
         if block is None:
             return None
         if block.text != draft.text:
-            part, whole = block.tokens - block.head_tokens, draft.text_tokens(self.family)
+            part = block.tokens - block.head_tokens
+            whole = draft.text_tokens(self.family)
             cite = shown_cite(draft.cite)
             self.record(Reason.BUDGET_EXHAUSTED, f"{cite} cut to {part} of {whole} tokens")
         self.take(block.tokens)

@@ -84,7 +84,9 @@ def _count_words(texts: Sequence[str]) -> list[int]:
     global _known, _known_characters
     rows = [_BLANK.split(text) for text in texts]
     if _known_characters > CHARACTERS_KEPT:
-        _known, _known_characters = {}, 0  # another thread may still read the old one
+        # another thread may still read the old one
+        _known = {}
+        _known_characters = 0
     known = _known
     new = list({word for row in rows for word in row if word not in known})
     if new:
@@ -96,7 +98,9 @@ def _count_words(texts: Sequence[str]) -> list[int]:
 
 
 MINILM = TokenFamily("minilm", _count_words)
-count, cut, cut_words = MINILM.count, MINILM.cut, MINILM.cut_words
+count = MINILM.count
+cut = MINILM.cut
+cut_words = MINILM.cut_words
 
 
 class _BytePairs:
@@ -108,12 +112,14 @@ class _BytePairs:
         except ImportError as error:
             raise lacking("Counting tokens of other models needs", "llm") from error
         self._make: Callable[[], Any] = lambda: library.Encoding(vocabulary)
-        self._encoding, self._characters = self._make(), 0
+        self._encoding = self._make()
+        self._characters = 0
 
     def __call__(self, texts: Sequence[str]) -> list[int]:
         self._characters += sum(map(len, texts))
         if self._characters > CHARACTERS_A_CACHE:
-            self._encoding, self._characters = self._make(), 0
+            self._encoding = self._make()
+            self._characters = 0
         return [self._count(text.encode("utf-8", "replace").decode()) for text in texts]
 
     def _count(self, text: str) -> int:

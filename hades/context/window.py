@@ -37,9 +37,12 @@ from hades.language.sentences import sentences
 if TYPE_CHECKING:
     from hades.models.chat import ChatModel
 
-WARN_FROM, COMPACT_ABOVE, COMPACT_TO = 0.75, 0.90, 0.70
+WARN_FROM = 0.75
+COMPACT_ABOVE = 0.90
+COMPACT_TO = 0.70
 """Shares of the limit (algorithms, §11)."""
-SUMMARY_SHARE, SUMMARY_TOKENS_AT_MOST = 1 - COMPACT_ABOVE, 400
+SUMMARY_SHARE = 1 - COMPACT_ABOVE
+SUMMARY_TOKENS_AT_MOST = 400
 """The most share and tokens of the summary. The share is what compacting leaves free at least."""
 LIMIT_AT_LEAST = 200
 PRIORITIES = ("low", "medium", "high")
@@ -91,9 +94,13 @@ class ContextWindow:
     ) -> None:
         clean_number(limit, "limit", least=LIMIT_AT_LEAST)
         clean_number(kept_turns, "number of turns to keep", least=1)
-        self.limit, self.name, self.events = limit, clean_name(name), list[WindowEvent]()
+        self.limit = limit
+        self.name = clean_name(name)
+        self.events = list[WindowEvent]()
         self.family: TokenFamily = token_family(tokens)
-        self._memory, self._kept_turns, self._model = memory, kept_turns, model
+        self._memory = memory
+        self._kept_turns = kept_turns
+        self._model = model
         self._warned = False
         self._titles = {name: size(self.family, title) for name, title in TITLES.items()}
         self._summary_tokens = min(int(limit * SUMMARY_SHARE), SUMMARY_TOKENS_AT_MOST)
@@ -203,7 +210,8 @@ class ContextWindow:
 
     def _admit(self, others: Sequence[WindowBlock], new: Sequence[WindowBlock]) -> None:
         """Set the window to `others` and `new`; compact if too full, warn once if nearly full."""
-        kept, events = [*others, *new], list[WindowEvent]()
+        kept = [*others, *new]
+        events = list[WindowEvent]()
         if self._total(kept) > self.limit * COMPACT_ABOVE:
             kept, events = self._compacted(kept, new)
         self._blocks = kept

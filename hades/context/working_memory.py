@@ -17,8 +17,9 @@ from operator import attrgetter
 from hades.context.packer import PART_TOKENS_AT_LEAST, BlockDraft, PackedBlock, Packer, size
 from hades.context.text.layout import flat, held_days, shown_cite, shown_name
 from hades.context.tokens import ELLIPSIS, count
-from hades.domain.answer import Path, WorkingItem, WorkingMemory, unlabelled
+from hades.domain.answer import Path, WorkingItem, WorkingMemory
 from hades.domain.graph import Reason
+from hades.domain.quoting import unlabelled
 from hades.domain.times import AsOf
 from hades.domain.topics import State
 from hades.errors import NotFound

@@ -73,7 +73,9 @@ def read_address(text: str) -> Address:
         return Address(text, "http://hades", Path(unquote(rest)))
     try:
         parts = urlsplit(text)
-        host, port, key = parts.hostname, parts.port, parts.password
+        host = parts.hostname
+        port = parts.port
+        key = parts.password
     except ValueError as error:
         raise InvalidInput(f"{text} cannot be read as an address: {error}.") from error
     if not host or parts.query or parts.fragment:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -11,21 +10,11 @@ from typing import Any
 from hades.domain.graph import Edge, Node, Reason
 from hades.domain.hierarchy import Theme
 from hades.domain.question import Intent, Mode, Question, TimeWords, Wants
+from hades.domain.quoting import label_of, unlabelled, without_controls
 from hades.domain.statement import window_words
 from hades.domain.strength import Strength
 from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk, State
 from hades.domain.usage import Usage as Usage
-
-_BRACKETS = re.compile(r"[\[［【]([^\[\]［］【】]{1,400}+)[\]］】]")
-_LABEL = re.compile(
-    r"\s*+[FPT]?\d[\d\s,;–-]*+|.+@\d{1,18}(?:#\d{1,18})?|edge \d{1,18}|unsupported", re.DOTALL
-)
-"""Marks of HADES in brackets: `[1]`, `[F2]`, `[T1]`, `[3, 4]`, `[design/x@2#0]`, `[edge 4]`."""
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control characters except tab and line feed, and the marks that reverse the order of letters
-(Unicode Standard Annex 9)."""
-_PATH_LABEL = re.compile(r"\(P(?=\d)")
-"""The label of a path in a context: `(P1)`."""
 
 DOUBTED = 0.62
 """If neither the texts, by the reader, nor a fact reaches this probability, `ask` says that it is
@@ -36,13 +25,6 @@ fact reaches it for 93 % of the questions of `training/facts` that a fact answer
 the others."""
 _COMPARING = ("seeds", "rank", "facts")
 """The stages that compare texts and facts with the question; others only add to these."""
-LETTERS = {"passage": "", "fact": "F", "path": "P", "theme": "T"}
-"""The letter of a label by the kind of what it names: `[1]`, `[F1]`, `[P1]`, `[T1]`."""
-
-
-def label_of(kind: str, number: int) -> str:
-    """Return the label of a passage, fact, path or theme: `[1]`, `[F1]`, `[P1]`, `[T1]`."""
-    return f"[{LETTERS.get(kind, '')}{number}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -523,36 +505,6 @@ class Sentence:
         if len(lines) < 2:
             return f"{''.join(lines)} {self.mark}"
         return "\n".join([*(f" {line}".rstrip(" ") for line in lines), self.mark])
-
-
-def unlabelled(text: str) -> str:
-    """Put labels in a quoted text into round brackets, so that they do not pass for citations.
-
-    >>> unlabelled("as [1] says, and [F 2], [3, 4], [design/x@2], (P1)")
-    'as (1) says, and [F 2], (3, 4), (design/x@2), (P 1)'
-    """
-
-    def rounded(found: re.Match[str]) -> str:
-        return f"({found[1].strip()})" if _LABEL.fullmatch(found[1]) else found[0]
-
-    return _PATH_LABEL.sub("(P ", _BRACKETS.sub(rounded, text))
-
-
-def without_controls(text: str) -> str:
-    """Replace the characters of a text that move a cursor, colour a terminal or reverse letters.
-
-    Unlike `plain.one_line`, it keeps joiners, which Persian, Hindi and emoji need.
-
-    >>> without_controls("a\\bb")
-    'a\ufffdb'
-    """
-    return _STEERING.sub("\ufffd", text)
-
-
-def indented(text: str) -> str:
-    """Return stored text with a space before each line, so that none begins at the margin."""
-    lines = (f" {line}" if line.strip() else "" for line in text.splitlines())
-    return without_controls("\n".join(lines))
 
 
 @dataclass(frozen=True, slots=True)

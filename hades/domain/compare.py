@@ -19,7 +19,8 @@ _COMPARED_FIELDS = ("tags", "metadata", "confidence", "importance", "forgotten")
 
 def compare(before: State, after: State) -> Diff:
     """Return the difference of two states of a topic: of their contents and other fields."""
-    old, new = before.content.split("\n"), after.content.split("\n")
+    old = before.content.split("\n")
+    new = after.content.split("\n")
     lines = _unified(old, new, one_line(before.id), one_line(after.id))
     fields: dict[str, tuple[Any, Any]] = {
         name: (getattr(before, name), getattr(after, name))
@@ -50,7 +51,8 @@ def in_one_line(before: State | None, after: State) -> str:
         return "; ".join([*words, "forgotten"])
     old = Counter(before.content.splitlines() if before and not before.forgotten else ())
     new = Counter(after.content.splitlines())
-    came, went = new - old, old - new
+    came = new - old
+    went = old - new
     counts = [f"{sign}{some.total()}" for sign, some in (("+", came), ("−", went)) if some]
     samples = [line for line in (_shown(went), _shown(came)) if line]
     words.append(f"{' '.join(counts)} lines: {' → '.join(samples)}" if counts else "the same lines")

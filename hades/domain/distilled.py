@@ -59,7 +59,8 @@ class Distillation:
     def __str__(self) -> str:
         counts = Counter(one.kind for one in self.statements)
         kinds = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind])
-        kept, turns = counted(len(self.statements), "statement"), counted(self.turns, "turn")
+        kept = counted(len(self.statements), "statement")
+        turns = counted(self.turns, "turn")
         return f"{kept} of {turns}: {kinds}".removesuffix(": ")
 
 

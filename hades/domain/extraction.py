@@ -13,7 +13,8 @@ PATTERNS = "patterns"
 """The reader of facts that were found without a model."""
 
 
-EXTRACTED_FROM, APPROVED_BY = "extracted_from", "approved_by"
+EXTRACTED_FROM = "extracted_from"
+APPROVED_BY = "approved_by"
 """Keys in the metadata of an edge: the state it was extracted from, and who approved it."""
 
 

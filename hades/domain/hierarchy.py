@@ -16,7 +16,8 @@ from hades.domain.times import from_micros
 from hades.domain.usage import Usage
 from hades.errors import InvalidInput
 
-LOW, HIGH = 1, 2
+LOW = 1
+HIGH = 2
 """The levels: clusters of chunks, and clusters of such clusters."""
 FAN_OUT = 16
 """The most clusters of level 1 that one cluster of level 2 has."""
@@ -27,7 +28,9 @@ NEARNESS_LOST_AT_MOST = 0.1
 than the chunks that the clusters were made of."""
 JOINED_AT_LEAST = 10
 """With fewer joined chunks than this, their mean nearness is not compared."""
-MEMBER_OF, SUBTOPIC_OF, SIBLING = "member_of", "subtopic_of", "sibling"
+MEMBER_OF = "member_of"
+SUBTOPIC_OF = "subtopic_of"
+SIBLING = "sibling"
 """Relations of the hierarchy: chunk to cluster, cluster to parent, cluster to cluster. They are
 derived from the clusters and memberships when read."""
 _PREFIX = "c_"

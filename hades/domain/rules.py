@@ -142,7 +142,8 @@ def clean_metadata(
 
 def _depth(value: Any) -> int:
     """Return how deep objects and lists are nested."""
-    depth, inside = 0, [value]
+    depth = 0
+    inside = [value]
     while inside := [item for item in inside if isinstance(item, dict | list)]:
         depth += 1
         inside = [

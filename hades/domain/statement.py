@@ -24,7 +24,8 @@ def relation_words(relation: str) -> str:
 
 
 def _when(edge: Edge) -> str:
-    begins, ends = edge.valid_from, edge.valid_to
+    begins = edge.valid_from
+    ends = edge.valid_to
     known = begins.year > 1
     if ends is None:
         word = "since" if begins <= edge.recorded_at else "from"

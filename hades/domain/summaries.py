@@ -19,7 +19,9 @@ from hades.domain.times import DAY_MICROSECONDS, shift, to_micros
 PREFIX = "summary/"
 KIND = "summary"
 """The kind of topics that only `consolidate` writes. They are not indexed."""
-DAILY, WEEKLY, MONTHLY = 1, 2, 3
+DAILY = 1
+WEEKLY = 2
+MONTHLY = 3
 LEVELS = {"daily": DAILY, "weekly": WEEKLY, "monthly": MONTHLY}
 _UNITS = {DAILY: "day", WEEKLY: "week", MONTHLY: "month"}
 TOKENS = {DAILY: 400, WEEKLY: 600, MONTHLY: 800}

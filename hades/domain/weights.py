@@ -132,7 +132,8 @@ class Weighting:
 
         Walks read stored weights without their parts, so they use this shift.
         """
-        old, new = SHIPPED.coefficients, self.coefficients
+        old = SHIPPED.coefficients
+        new = self.coefficients
         prior = new["type_prior"] * self.prior(relation)
         shipped = old["type_prior"] * SHIPPED.prior(relation)
         return prior - shipped + FRESHNESS * (new["freshness"] - old["freshness"])
@@ -178,8 +179,10 @@ bounds (see `hades.lifecycle.learning`)."""
 def read_weighting(text: str, snapshot: int = 0) -> Weighting:
     """Return the configuration of `Weighting.as_json`; raise ValueError if it cannot be used."""
     config = json.loads(text)
-    factors, priors = dict(config["coefficients"]), dict(config["priors"])
-    taus, boosts = dict(config["tau_days"]), dict(config["boosts"])
+    factors = dict(config["coefficients"])
+    priors = dict(config["priors"])
+    taus = dict(config["tau_days"])
+    boosts = dict(config["boosts"])
     beliefs = {relation: (a, b) for relation, (a, b) in dict(config["beliefs"]).items()}
     positive = [*taus.values(), *chain.from_iterable(beliefs.values())]
     if (

@@ -60,7 +60,7 @@ def _ask(question: EvalQuestion, opened: OpenSet) -> dict[str, Any]:
         for passage, id_ in zip(found.recall.passages, ids, strict=True)
         if id_ not in question.gold
     )
-    without = answer(replace(found.recall, passages=others), opened.memory._finder.encoder)
+    without = answer(replace(found.recall, passages=others), opened.memory.inside.finder.encoder)
     return {
         "held": _held(question.answers, texts),
         "reachable": _held(question.answers, (one.chunk.text for one in found.recall.passages)),

@@ -202,7 +202,7 @@ def _scorer(
 
     @lru_cache(VECTORS_KEPT)
     def vector(text: str) -> Vectors:
-        unit: Vectors = opened.memory._finder.encoder.encode([text])[0]
+        unit: Vectors = opened.memory.inside.finder.encoder.encode([text])[0]
         return unit
 
     def score(question: EvalQuestion, reply: Reply, ms: float) -> RungResult:

@@ -119,7 +119,7 @@ def measure(
         asked = []
         for question in eval_set.in_turn(f"asking {system}", on_progress):
             if held_out is not None:
-                opened.memory._engine.ranker = held_out[question.fold]
+                opened.memory.inside.engine.ranker = held_out[question.fold]
             asked.append(_ask(system, opened, question))
         scores[system] = score(asked)
     return Measured(eval_set.name, len(eval_set.questions), opened.index, scores, eval_set.lost())

@@ -23,8 +23,9 @@ from typing import Any
 from hades.domain.topics import Chunk
 from hades.errors import InvalidInput, Unavailable
 from hades.evals.sets import CORPUS, LADDER_KINDS, TRIPLES, EvalQuestion, EvalSet, read_rows
-from hades.memory import DEFAULT_SPACE, Memory, View
+from hades.memory import Memory, View
 from hades.opening import open as open_memory
+from hades.operations.inside import DEFAULT_SPACE
 from hades.store.records import Progress
 
 FORMAT = 4
@@ -132,8 +133,8 @@ def open_cached(
             f"The folder {folder} cannot be made ({error.strerror}): set HADES_CACHE."
         ) from error
     with open_memory(folder / "set.hades", actor="evals", encoder=encoder) as memory:
-        memory._store.uses.counts = False
-        memory._store.query_log.kept = 0
+        memory.inside.store.uses.counts = False
+        memory.inside.store.query_log.kept = 0
         yield memory, _ready(memory, eval_set, folder, triples, on_progress)
 
 

@@ -84,8 +84,8 @@ def replay(
         tempfile.TemporaryDirectory() as folder,
         open_memory(Path(folder, "set.hades"), encoder=encoder, clock=lambda: clock.now) as memory,
     ):
-        memory._store.uses.counts = False
-        memory._store.query_log.kept = 0
+        memory.inside.store.uses.counts = False
+        memory.inside.store.query_log.kept = 0
         for number, question in enumerate(questions, start=1):
             while waiting and waiting[0].at <= question.asked_at:
                 clock.now = max(clock.now + 1, waiting[0].at)

@@ -75,12 +75,15 @@ class Adjacency:
     @classmethod
     def directed(cls, count: int, a: Any, b: Any, w: Any) -> Adjacency:
         """Build from arcs `a` to `b` of weight `w`. Add up duplicates; drop loops and weight 0."""
-        a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
+        a = np.asarray(a, np.int64)
+        b = np.asarray(b, np.int64)
         w = np.asarray(w, np.float64)
         _check_arcs(count, a, b, w)
         use = (a != b) & (w > 0)
         if not use.all():
-            a, b, w = a[use], b[use], w[use]
+            a = a[use]
+            b = b[use]
+            w = w[use]
         key, w = _added_up(a * count + b, w, count)
         targets = key % count if count else key
         indptr = np.searchsorted(key, np.arange(count + 1, dtype=np.int64) * count)
@@ -89,7 +92,9 @@ class Adjacency:
     @classmethod
     def undirected(cls, count: int, a: Any, b: Any, w: Any) -> Adjacency:
         """Build a graph with arcs of weight `w` in both directions between `a` and `b`."""
-        a, b, w = np.asarray(a, np.int64), np.asarray(b, np.int64), np.asarray(w, np.float64)
+        a = np.asarray(a, np.int64)
+        b = np.asarray(b, np.int64)
+        w = np.asarray(w, np.float64)
         both = np.concatenate
         return cls.directed(count, both([a, b]), both([b, a]), both([w, w]))
 
@@ -121,12 +126,14 @@ class Adjacency:
         if not late.any():
             return counts, rows.targets[at].astype(np.int64), rows.weights[at]
         replaced = np.repeat(late, counts)
-        targets, weights = np.empty(len(at), np.int64), np.empty(len(at), np.float32)
+        targets = np.empty(len(at), np.int64)
+        weights = np.empty(len(at), np.float32)
         for which, to, strength in (
             (replaced, rows.late_targets, rows.late_weights),
             (~replaced, rows.targets, rows.weights),
         ):
-            targets[which], weights[which] = to[at[which]], strength[at[which]]
+            targets[which] = to[at[which]]
+            weights[which] = strength[at[which]]
         return counts, targets, weights
 
     def degrees(self, nodes: Ints) -> Ints:
@@ -150,12 +157,17 @@ class Adjacency:
             nodes, counts, targets, weights = _joined(rows)
             highest = max(nodes.max(initial=-1), targets.max(initial=-1))
             size = max(len(old.row_of), int(highest) + 1, count or 0)
-            row_of, totals = np.full(size, -1, np.int32), np.zeros(size)
-            row_of[: len(old.row_of)], totals[: len(old.totals)] = old.row_of, old.totals
+            row_of = np.full(size, -1, np.int32)
+            totals = np.zeros(size)
+            row_of[: len(old.row_of)] = old.row_of
+            totals[: len(old.totals)] = old.totals
             row_of[nodes] = self._late.extend(counts, targets, weights)
             totals[nodes] = _sums(np.concatenate([[0], np.cumsum(counts)]), weights)
             self._rows = ArcRows(
-                *(old.indptr, old.targets, old.weights, _fixed(row_of, np.int32)),
+                old.indptr,
+                old.targets,
+                old.weights,
+                _fixed(row_of, np.int32),
                 *self._late.arrays(),
                 _fixed(totals, np.float64),
             )
@@ -190,7 +202,8 @@ class RowCache(dict[int, tuple[list[int], list[float], float]]):
 
     def __init__(self, graph: Neighbours, barred: Flags | None) -> None:
         super().__init__()
-        self._graph, self._barred = graph, barred
+        self._graph = graph
+        self._barred = barred
         self._arrays: dict[int, tuple[Ints, Floats32, slice]] = {}
         self.totals: dict[int, float] = {}
         """The sum of the weights of each fetched node."""
@@ -206,7 +219,8 @@ class RowCache(dict[int, tuple[list[int], list[float], float]]):
         self.totals.update(zip(missing, totals.tolist(), strict=True))
         end = 0
         for node, count in zip(missing, counts.tolist(), strict=True):
-            start, end = end, end + count
+            start = end
+            end = end + count
             self._arrays[node] = targets, weights, slice(start, end)
 
     def __missing__(self, node: int) -> tuple[list[int], list[float], float]:
@@ -222,13 +236,16 @@ class _Late:
     """
 
     def __init__(self) -> None:
-        self.used, self._count = 0, 0
+        self.used = 0
+        self._count = 0
         self._spans = np.zeros((2, 0), np.int64)
-        self._targets, self._weights = np.zeros(0, np.int32), np.zeros(0, np.float32)
+        self._targets = np.zeros(0, np.int32)
+        self._weights = np.zeros(0, np.float32)
 
     def extend(self, counts: Ints, targets: Ints, weights: Floats32) -> Ints:
         """Append rows, given as their lengths and joined arcs. Return their row numbers."""
-        end, rows = self.used + len(targets), self._count + len(counts)
+        end = self.used + len(targets)
+        rows = self._count + len(counts)
         if end > len(self._targets):
             size = int(end * _ROOM_TO_GROW) + 8
             self._targets = _grown(self._targets, size)
@@ -236,11 +253,13 @@ class _Late:
         if rows > self._spans.shape[1]:
             size = int(rows * _ROOM_TO_GROW) + 8
             self._spans = np.stack([_grown(line, size) for line in self._spans])
-        self._targets[self.used : end], self._weights[self.used : end] = targets, weights
+        self._targets[self.used : end] = targets
+        self._weights[self.used : end] = weights
         stops = self.used + np.cumsum(counts)
         self._spans[:, self._count : rows] = stops - counts, stops
         numbers = np.arange(self._count, rows)
-        self.used, self._count = end, rows
+        self.used = end
+        self._count = rows
         return numbers
 
     def arrays(self) -> tuple[Any, Any, Any, Any]:
@@ -271,7 +290,8 @@ def _added_up(key: Ints, w: Any, count: int) -> tuple[Ints, Any]:
     if len(key) and not (key[1:] > key[:-1]).all():
         order, key = _order(key, count)
         first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-        key, w = key[first], np.add.reduceat(w[order], first)
+        key = key[first]
+        w = np.add.reduceat(w[order], first)
     return key, w
 
 
@@ -304,10 +324,13 @@ def _spans(rows: ArcRows, nodes: Ints) -> tuple[Ints, Ints, Flags]:
     row = rows.row_of[nodes]
     late = row >= 0
     base = np.minimum(nodes, len(rows.indptr) - 1)
-    start, stop = rows.indptr[base], rows.indptr[np.minimum(nodes + 1, len(rows.indptr) - 1)]
+    start = rows.indptr[base]
+    stop = rows.indptr[np.minimum(nodes + 1, len(rows.indptr) - 1)]
     if late.any():
-        start, stop = start.copy(), stop.copy()
-        start[late], stop[late] = rows.late_start[row[late]], rows.late_stop[row[late]]
+        start = start.copy()
+        stop = stop.copy()
+        start[late] = rows.late_start[row[late]]
+        stop[late] = rows.late_stop[row[late]]
     return start, stop, late
 
 

@@ -21,7 +21,10 @@ from hades.graph.trims import Trim, Trims
 
 Covered = Callable[[Iterable[tuple[int, ...]]], bool]
 """Returns whether the nodes of one of these paths answer the question."""
-EDGE, LEXICAL, DEPTH, REDUNDANCY = 0.5, 0.5, 0.1, 0.3
+EDGE = 0.5
+LEXICAL = 0.5
+DEPTH = 0.1
+REDUNDANCY = 0.3
 """Weights of the parts of a path's score; the score of its seed has weight 1."""
 BEST_SCORE = 1 + EDGE + LEXICAL
 _SAME = 12
@@ -127,13 +130,17 @@ class _Search:
         self, graph: Neighbours, caps: Caps, barred: Flags | None, counted: Flags | None,
         lexical: Floats | None,
     ) -> None:  # fmt: skip
-        self._graph, self._size, self._caps = graph, len(graph), caps
-        self._barred, self._counted = barred, counted
+        self._graph = graph
+        self._size = len(graph)
+        self._caps = caps
+        self._barred = barred
+        self._counted = counted
         self._lexical = np.zeros(self._size) if lexical is None else lexical
         self._seen: set[int] = set()
         self._bits: dict[int, int] = {}
         self._lists: dict[int, tuple[list[tuple[int, float]], int]] = {}
-        self.trims, self.read = Trims(), 0
+        self.trims = Trims()
+        self.read = 0
 
     def starts(self, seeds: Ints, scores: Floats) -> list[BeamPath]:
         """Return the best seeds as paths of one node, without barred ones, within the budget."""
@@ -164,7 +171,8 @@ class _Search:
                 break
             for node, weight in self._strongest(path):
                 if self._may_read(node):
-                    nodes, weights = (*path.nodes, node), (*path.weights, weight)
+                    nodes = (*path.nodes, node)
+                    weights = (*path.weights, weight)
                     bits = path.bits | self._bit(node)
                     lexical = max(path.lexical, float(self._lexical[node]))
                     longer.append(BeamPath(nodes, weights, path.seed, bits, lexical))
@@ -215,7 +223,8 @@ class _Search:
         worth = EDGE * weights + LEXICAL * self._lexical[targets]
         order = np.lexsort((targets, -worth, owner))
         ends = np.cumsum(np.bincount(owner, minlength=len(new))).tolist()
-        most, start = self._caps.fanout + self._caps.hops + 1, 0
+        most = self._caps.fanout + self._caps.hops + 1
+        start = 0
         for node, end in zip(new, ends, strict=True):
             best = order[start : min(end, start + most)]
             arcs = list(zip(targets[best].tolist(), weights[best].tolist(), strict=True))

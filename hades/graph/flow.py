@@ -106,7 +106,9 @@ def flow(
     trims = trims or Trims()
     rows = RowCache(graph, None)
     reached = Field(source, {source: 1.0})
-    layer, depth, counted = [source], 0, 0
+    layer = [source]
+    depth = 0
+    counted = 0
     while layer and depth < longest:
         layer = [node for node in layer if reached.holds[node] >= theta or node == source]
         rows.fetch(layer)
@@ -125,7 +127,8 @@ def flow(
         layer, used = _strongest(arriving, max(0, nodes - 1 - counted), ends)
         trims.add(Reason.CAP_EXCEEDED, "nodes", len(arriving) - len(layer))
         reached.holds.update((node, arriving[node]) for node in layer)
-        depth, counted = depth + 1, counted + used
+        depth = depth + 1
+        counted = counted + used
     return reached
 
 
@@ -146,7 +149,8 @@ def best_paths(
     for source, target in pairs:
         if source != target:
             targets.setdefault(source, {})[target] = None
-    trims, between = Trims(), []
+    trims = Trims()
+    between = []
     for number, (source, ends) in enumerate(targets.items()):
         if deadline and deadline():
             trims.add(Reason.TIMEOUT, "sources", len(targets) - number)
@@ -190,7 +194,8 @@ class _Scoring:
 
     def at_most(self, parts: tuple[float, ...], target: int, least: int, longest: int) -> float:
         """Return an upper bound for a prefix that needs at least `least` more arcs to a target."""
-        done, total = len(parts) - 1, sum(parts)
+        done = len(parts) - 1
+        total = sum(parts)
         return max(
             (
                 (total + (arcs - 1) * self._most_held + self._holds[target]) / (done + arcs)

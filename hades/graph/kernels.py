@@ -12,9 +12,19 @@ from typing import Any
 
 from numba import njit
 
-RESIDUAL, ESTIMATE, TOTAL, MARK = 0, 1, 2, 3
-UNSEEN, SEEN, QUEUED, BARRED = 0.0, 1.0, 2.0, 3.0
-HEAD, LENGTH, TOUCHED, PUSHES, LEFT = 0, 1, 2, 3, 4
+RESIDUAL = 0
+ESTIMATE = 1
+TOTAL = 2
+MARK = 3
+UNSEEN = 0.0
+SEEN = 1.0
+QUEUED = 2.0
+BARRED = 3.0
+HEAD = 0
+LENGTH = 1
+TOUCHED = 2
+PUSHES = 3
+LEFT = 4
 
 
 @njit(cache=True, nogil=True)
@@ -73,8 +83,14 @@ def push(
     `known` keeps the sums of weights under this mask for later walks; it may be empty.
     """
     indptr, base, weights, row_of, late_start, late_stop, late, late_weights, totals = rows
-    masked, kept, size = len(barred) > 0, len(known) > 0, len(queue)
-    head, length, seen, pushes, left = at[HEAD], at[LENGTH], at[TOUCHED], at[PUSHES], at[LEFT]
+    masked = len(barred) > 0
+    kept = len(known) > 0
+    size = len(queue)
+    head = at[HEAD]
+    length = at[LENGTH]
+    seen = at[TOUCHED]
+    pushes = at[PUSHES]
+    left = at[LEFT]
     while length and pushes < limit:
         if not left:
             left = length
@@ -89,17 +105,22 @@ def push(
         length -= 1
         left -= 1
         pushes += 1
-        residual, total = pushed[left], state[node, TOTAL]
+        residual = pushed[left]
+        total = state[node, TOTAL]
         if total <= 0:
             continue
         spread = damping * residual / total
         row = row_of[node]
         if row >= 0:
-            first, stop = late_start[row], late_stop[row]
-            to, strength = late, late_weights
+            first = late_start[row]
+            stop = late_stop[row]
+            to = late
+            strength = late_weights
         else:
-            first, stop = indptr[node], indptr[node + 1]
-            to, strength = base, weights
+            first = indptr[node]
+            stop = indptr[node + 1]
+            to = base
+            strength = weights
         for arc in range(first, stop):
             other = to[arc]
             mark = state[other, MARK]
@@ -119,7 +140,8 @@ def push(
                     state[other, TOTAL] = known[other]
                 else:
                     if row_of[other] < 0 and other + 1 < len(indptr):
-                        begin, end = indptr[other], indptr[other + 1]
+                        begin = indptr[other]
+                        end = indptr[other + 1]
                         state[other, TOTAL] = _weigh(begin, end, base, weights, barred)
                     else:
                         state[other, TOTAL] = _total(other, rows, barred)
@@ -132,7 +154,11 @@ def push(
                 end = head + length
                 queue[end if end < size else end - size] = other
                 length += 1
-    at[HEAD], at[LENGTH], at[TOUCHED], at[PUSHES], at[LEFT] = head, length, seen, pushes, left
+    at[HEAD] = head
+    at[LENGTH] = length
+    at[TOUCHED] = seen
+    at[PUSHES] = pushes
+    at[LEFT] = left
     return bool(length > 0)
 
 

@@ -16,8 +16,10 @@ class LazyKernel:
     """
 
     def __init__(self, load: Callable[[], None], after: int) -> None:
-        self._load, self._after = load, after
-        self._wanted, self._is_ready = 0, False
+        self._load = load
+        self._after = after
+        self._wanted = 0
+        self._is_ready = False
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 

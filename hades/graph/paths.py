@@ -89,10 +89,12 @@ def between(
     if longest < 1:
         raise InvalidInput("paths have 1 arc or more")
     trims = Trims()
-    starts, ends = _ends(sources, len(graph), barred), _ends(targets, len(graph), barred)
+    starts = _ends(sources, len(graph), barred)
+    ends = _ends(targets, len(graph), barred)
     rows = RowCache(graph, barred)
     known = _known(rows, starts, ends, longest, nodes, trims)
-    first, last = set(starts), set(ends)
+    first = set(starts)
+    last = set(ends)
     carriers = [node for node in known if node in first or node not in last]
     near = _Near(starts, last, _weighed(rows, carriers, known, decay))
     rest = _best_rest(near, longest)

@@ -91,7 +91,8 @@ def walk_many(
 
 def seeded(graph: Neighbours, seeds: Ints, weights: Floats, barred: Flags | None) -> Query:
     """Return the seeds with a weight above 0 that are not barred, their weights scaled to sum 1."""
-    seeds, weights = np.asarray(seeds, np.int64), np.asarray(weights, np.float64)
+    seeds = np.asarray(seeds, np.int64)
+    weights = np.asarray(weights, np.float64)
     if len(seeds) != len(weights):
         raise InvalidInput(f"{len(seeds)} seeds need as many weights, not {len(weights)}")
     if not (weights >= 0).all() or not np.isfinite(weights).all():
@@ -101,7 +102,8 @@ def seeded(graph: Neighbours, seeds: Ints, weights: Floats, barred: Flags | None
     use = weights > 0
     if barred is not None:
         use &= ~barred[seeds]
-    seeds, weights = seeds[use], weights[use]
+    seeds = seeds[use]
+    weights = weights[use]
     return seeds, weights / weights.sum() if len(weights) else weights
 
 
@@ -112,12 +114,15 @@ def _with_kernel(
     """Walk with the kernel, in slices if there is a deadline."""
     from hades.graph import kernels
 
-    rows, mask = graph.rows, _NONE_BARRED if barred is None else barred
+    rows = graph.rows
+    mask = _NONE_BARRED if barred is None else barred
     count = len(rows.row_of)
     ends = np.cumsum([len(seeds) for seeds, _ in queries])
     seeds, shares = (np.concatenate(parts) for parts in zip(*queries, strict=True))
-    nodes, scores = np.empty(count * len(queries), np.int64), np.empty(count * len(queries))
-    done, pushes = np.full(len(queries), -1), np.zeros(len(queries), np.int64)
+    nodes = np.empty(count * len(queries), np.int64)
+    scores = np.empty(count * len(queries))
+    done = np.full(len(queries), -1)
+    pushes = np.zeros(len(queries), np.int64)
     short = np.zeros(len(queries), np.bool_)
     with graph.scratch.lend(count) as scratch:
         held = scratch.state, scratch.queue, scratch.pushed, scratch.touched, scratch.at
@@ -147,9 +152,12 @@ def _with_numpy(
 ) -> list[Walk]:  # fmt: skip
     """Walk with numpy, all queries together: node `n` of query `q` has the place q·count + n."""
     count = len(graph)
-    residual, estimate = np.zeros(count * len(queries)), np.zeros(count * len(queries))
-    last, totals = np.empty(len(residual), np.int64), _totals(graph, barred)
-    pushes, is_late = np.zeros(len(queries), np.int64), False
+    residual = np.zeros(count * len(queries))
+    estimate = np.zeros(count * len(queries))
+    last = np.empty(len(residual), np.int64)
+    totals = _totals(graph, barred)
+    pushes = np.zeros(len(queries), np.int64)
+    is_late = False
     reached = [np.zeros(0, np.int64)]
     nodes, given = (np.concatenate(parts) for parts in zip(*queries, strict=True))
     first = np.repeat(np.arange(len(queries)) * count, [len(seeds) for seeds, _ in queries])
@@ -161,10 +169,13 @@ def _with_numpy(
         above = above[last[places[above]] == above]  # each place once
         if not len(above) or (is_late := deadline is not None and deadline()):
             break
-        places, first, nodes = places[above], first[above], nodes[above]
+        places = places[above]
+        first = first[above]
+        nodes = nodes[above]
         pushes += np.bincount(first // count, minlength=len(queries))
         reached.append(places)
-        pushed, total = residual[places], totals[nodes]
+        pushed = residual[places]
+        total = totals[nodes]
         residual[places] = 0
         estimate[places] += (1 - damping) * pushed
         counts, nodes, weights = graph.of(nodes)
@@ -207,7 +218,8 @@ def _weighed(graph: Neighbours, nodes: Ints, totals: Floats, barred: Flags | Non
 def _load() -> None:
     """Compile the kernel, or load it from the cache, for the types that walks use."""
     graph = Adjacency.undirected(2, [0], [1], [1.0])
-    seeds, weights = np.zeros(1, np.int64), np.ones(1)
+    seeds = np.zeros(1, np.int64)
+    weights = np.ones(1)
     _with_kernel(graph, [(seeds, weights)], DAMPING, EPSILON, None, None)
 
 

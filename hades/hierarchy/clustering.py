@@ -115,7 +115,10 @@ def cluster(
     group_of = _groups(centroids, sizes, settings.fan_out)
     group_centroids = _centroids(codes, group_of[low])
     return Clustering(
-        *(low, group_of, centroids, group_centroids),
+        low,
+        group_of,
+        centroids,
+        group_centroids,
         nearness(codes, centroids, low),
         nearness(codes, group_centroids, group_of[low]),
     )
@@ -139,7 +142,8 @@ def _norms(codes: Codes) -> Floats:
 def nearness(codes: Codes, centroids: Floats32, cluster_of: Ints) -> Floats:
     """Return the cosine of each vector and the centroid of its cluster, to 6 decimals."""
     coded = quantise(centroids)[0]
-    norms, own = _norms(coded), np.zeros(len(codes))
+    norms = _norms(coded)
+    own = np.zeros(len(codes))
     for first in range(0, len(codes), 8_192):
         part = slice(first, first + 8_192)
         of = cluster_of[part]
@@ -187,7 +191,8 @@ def neighbours(codes: Codes, count: int, report: Report) -> tuple[Ints, Floats]:
     size = len(codes)
     norms = _norms(codes)
     count = min(count, size - 1)
-    near, cosine = np.zeros((size, count), np.int64), np.zeros((size, count))
+    near = np.zeros((size, count), np.int64)
+    cosine = np.zeros((size, count))
     step = max(1, _BLOCK_PRODUCTS // size)
     inverse = (1 / norms).astype(np.float32)
     numbers = _numbers(codes)
@@ -203,7 +208,8 @@ def neighbours(codes: Codes, count: int, report: Report) -> tuple[Ints, Floats]:
         at_least = np.partition(best, best.shape[1] - count, axis=1)[:, -count, None]
         row, column = np.nonzero(likeness >= at_least)
         order = np.lexsort((column, -likeness[row, column], row))
-        row, column = row[order], column[order]
+        row = row[order]
+        column = column[order]
         rank = np.arange(len(row)) - np.searchsorted(row, row)
         row, column, rank = (part[rank < count] for part in (row, column, rank))
         near[rows[row], rank] = column
@@ -291,7 +297,9 @@ def _communities(cores: Ints, edges: Ints, aim: int, seed: int, settings: Cluste
     units = np.zeros(len(joined), np.int64)
     np.add.at(units, at.ravel(), edges[outer, 2])
     graph = igraph.Graph(n=len(weights), edges=joined.tolist())
-    low, high, best = 0, 2 * _RESOLUTION_BITS, (aim + 1, np.zeros(len(weights), np.int64))
+    low = 0
+    high = 2 * _RESOLUTION_BITS
+    best = (aim + 1, np.zeros(len(weights), np.int64))
     for _ in range(settings.resolution_tries):
         if high - low <= 1:
             break
@@ -356,8 +364,10 @@ def _groups(centroids: Floats32, sizes: Ints, fan_out: int) -> Ints:
     count = len(centroids)
     aim = max(1, round(math.sqrt(count)))
     exact = np.rint(centroids.astype(np.float64) * _FIXED)
-    sums, weight = exact * sizes[:, None], sizes.astype(np.float64)
-    group, children = np.arange(count), np.ones(count, np.int64)
+    sums = exact * sizes[:, None]
+    weight = sizes.astype(np.float64)
+    group = np.arange(count)
+    children = np.ones(count, np.int64)
     alive = np.ones(count, np.bool_)
     cost = np.full((count, count), np.inf)
 

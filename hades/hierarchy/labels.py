@@ -34,18 +34,22 @@ RARE = 0.02
 """Added to the shares of texts that are compared, so that a rare phrase does not tell much."""
 UNTOLD = 0.01
 """The least that a phrase tells, so that the vectors decide between phrases of many clusters."""
-HEADING, ONE_WORD = 1.5, 0.6
+HEADING = 1.5
+ONE_WORD = 0.6
 """The worth of a phrase of a heading, and of a single word, compared with other phrases. These and
 the next values were chosen on five collections, by reading their labels."""
-SHARPNESS, FAR = 20.0, 0.3
+SHARPNESS = 20.0
+FAR = 0.3
 """A phrase fits by FAR and the softmax of SHARPNESS times its cosines with the centroids."""
-SECOND, SECOND_TO_WORD = 0.4, 0.15
+SECOND = 0.4
+SECOND_TO_WORD = 0.15
 """A second phrase follows if it is worth this share of the first one; less after a single word."""
 SUMMARY_SENTENCES = 2
 SENTENCES_READ = 12
 """The sentences of a cluster that the reader judges, those with the most words of the label."""
 SENTENCE_CHARACTERS = 300
-MODEL_TEXTS, MODEL_TOKENS = 8, 160
+MODEL_TEXTS = 8
+MODEL_TOKENS = 160
 TEXT_CHARACTERS = 1_500
 SOUND_AT_LEAST = 0.5
 """The share of a model's sentences that must be supported; below it, none is used."""

@@ -36,7 +36,8 @@ CENTRAL_TEXTS = 30
 """Texts that a label and a summary are taken from, the most central of a cluster."""
 NAME_MENTIONS_AT_MOST = 8
 """A name that more chunks mention does not link them."""
-NAME_UNITS, EDGE_UNITS = 512, 512
+NAME_UNITS = 512
+EDGE_UNITS = 512
 """Weights of a shared name, spread over the chunks that share it, and of an edge, where a cosine
 of 1 has 1024."""
 
@@ -62,7 +63,9 @@ class Organiser:
         mask = self.indexes.visible(self.space, NOW)
         numbers, codes = self.indexes.coded(mask)
         usable = codes.any(axis=1)
-        skipped, numbers, codes = int((~usable).sum()), numbers[usable], codes[usable]
+        skipped = int((~usable).sum())
+        numbers = numbers[usable]
+        codes = codes[usable]
         if not len(numbers):
             raise InvalidInput("There is nothing to organise: no passage has a vector.")
         chunks = self.indexes.chunks["id"][numbers]
@@ -88,7 +91,8 @@ class Organiser:
             drafts = self._drafts(made, chunks, by_model)
             if by_model.written and self.model is not None:
                 details["by"] = self.model.name
-            self.usage, self.why = by_model.usage, by_model.why
+            self.usage = by_model.usage
+            self.why = by_model.why
             self._write(details, drafts, made, chunks)
         return Hierarchy(0, from_micros(self.store.now()), None, self.indexes.encoder, **details)
 
@@ -176,7 +180,8 @@ class Organiser:
         made: clustering.Clustering,
         chunks: Ints,
     ) -> None:
-        store, encoder = self.store.hierarchies, self.indexes.encoder
+        store = self.store.hierarchies
+        encoder = self.indexes.encoder
         since = int(details["revision"])
         with self.store.transaction():
             if store.purged_since(since):

@@ -15,17 +15,20 @@ from posixpath import splitext
 from hades.language.english.lexicon import ARTICLES, PREPOSITIONS, STOP_WORDS
 from hades.language.english.stems import stem
 from hades.language.languages import ENGLISH, language_of, stop_words
-from hades.language.names import is_identifier, name_parts, spoken
+from hades.language.names import is_identifier, name_parts
 from hades.language.patterns import lazy_pattern
 from hades.language.sentences import sentences
 from hades.language.units import plain_markup, units
+from hades.language.wording import spoken
 from hades.language.words import words
 
 SENTENCE_WORDS_AT_LEAST = 4
-SMALL_AT_LEAST, LETTERS_AT_LEAST = 0.15, 0.85
+SMALL_AT_LEAST = 0.15
+LETTERS_AT_LEAST = 0.85
 """The share of small words among the words of a sentence, and of letters, spaces and commas among
 its characters. Settings, signatures and tables have fewer."""
-WORDS_AT_MOST, CHARACTERS_AT_MOST = 7, 48
+WORDS_AT_MOST = 7
+CHARACTERS_AT_MOST = 48
 """The most words and characters of a phrase."""
 _DOCUMENTED = lazy_pattern(
     r"(?s)(?P<quote>\"\"\"|''')(.{1,4000}?)(?:(?P=quote)|\Z)|/\*+(.{1,4000}?)\*/"

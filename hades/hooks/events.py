@@ -128,7 +128,8 @@ def _folder(fields: Mapping[str, Any]) -> str:
 
 def _tool(fields: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the files that a tool edited and the commands that failed, without any content."""
-    tool, given = _text(fields, "tool_name"), fields.get("tool_input")
+    tool = _text(fields, "tool_name")
+    given = fields.get("tool_input")
     given = given if isinstance(given, dict) else {}
     command = given.get("command")
     command = command.strip() if isinstance(command, str) else ""

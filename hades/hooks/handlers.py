@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from hades.domain.answer import indented
+from hades.domain.quoting import indented
 from hades.errors import HadesError, NotFound, Unavailable
 from hades.hooks import transcripts
 from hades.hooks.events import HookEvent, takes_context
@@ -132,7 +132,9 @@ class Handlers:
 
     def _transcript(self, event: HookEvent, memory: Memory, place: str) -> HookResult:
         with self._sessions.change(event.client, event.session) as state:
-            state.memory, state.config, state.pending = place, event.config, event.transcript
+            state.memory = place
+            state.config = event.config
+            state.pending = event.transcript
         return HookResult("", "accepted", lambda: self._store(memory, event.client, event.session))
 
     def _store(self, memory: Memory, client: str, session: str) -> str:

@@ -83,7 +83,8 @@ def plan_install(
     name: str, *, here: Path | None = None, memory: str = "", tools: bool = False
 ) -> ConfigChange:
     """Return the change that installs the hooks for a client, in place of older ones of ours."""
-    client, file = chosen(CLIENTS, name), _file(name, here)
+    client = chosen(CLIENTS, name)
+    file = _file(name, here)
     before, config = read_config(file)
     old = deepcopy(config)
     _removed(config, file)

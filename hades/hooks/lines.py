@@ -118,9 +118,11 @@ def _called_for(
         if passage.superseded or passage.valid_to is not None or is_known:
             continue
         if passage.chunk.topic.startswith(f"{PREFIX}/"):
-            text, least = _of_conversation(view, passage, question), CALLED_FOR + TURN_MORE
+            text = _of_conversation(view, passage, question)
+            least = CALLED_FOR + TURN_MORE
         else:
-            text, least = excerpt(passage.chunk.text, question), CALLED_FOR
+            text = excerpt(passage.chunk.text, question)
+            least = CALLED_FOR
         if text:
             shown.append((passage, text, least))
     logits = load_keeper().touches(question, [text for _, text, _ in shown])

@@ -101,10 +101,13 @@ def _count(
     runs: dict[tuple[str, str], EventRuns], at: str, client: str, event: str, message: str
 ) -> None:
     run = runs.setdefault((client, event), EventRuns(client, event))
-    run.last, run.message = at, message
+    run.last = at
+    run.message = message
     if (ran := _RAN.fullmatch(message)) is not None:
         run.runs += 1
-        run.ms, run.characters, run.message = int(ran[1]), int(ran[2]), ran[3]
+        run.ms = int(ran[1])
+        run.characters = int(ran[2])
+        run.message = ran[3]
         run.added += run.characters
     elif message.startswith("failed"):
         run.failures += 1

@@ -21,7 +21,8 @@ from hades.index.derived import TIMES, Derived, TableTypes
 from hades.index.graph_view import COUNTS, are_known, counted, is_at
 from hades.index.terms import ChunkTerms
 from hades.index.words import searched_texts, stems
-from hades.language.names import fact_words, name_parts
+from hades.language.names import name_parts
+from hades.language.wording import fact_words
 from hades.store.records import Progress
 from hades.store.store import Store
 

@@ -25,7 +25,8 @@ import tantivy
 from tantivy import FieldType, Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
 from hades.language.languages import ENGLISH, language_of, stop_words
-from hades.language.names import name_parts, spoken
+from hades.language.names import name_parts
+from hades.language.wording import spoken
 from hades.language.words import ids, words
 from hades.store.store import Store
 

@@ -17,7 +17,8 @@ from hades.ingest.document import IntroducedName, Introductions, Link, Origin
 from hades.language.english.entity_kinds import UNKNOWN, title_kind
 from hades.language.english.lexicon import STOP_WORDS
 from hades.language.english.proper_names import is_name
-from hades.language.names import is_identifier, name_key, paper_id, symbol_tail, without_parenthesis
+from hades.language.names import is_identifier, name_key, symbol_tail, without_parenthesis
+from hades.language.paper_ids import paper_id
 from hades.models.encoder import Encoder
 from hades.store.records import Write
 from hades.store.store import Store

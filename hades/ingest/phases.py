@@ -35,8 +35,8 @@ from hades.ingest.name_dictionary import NameDictionary, rows_of_words
 from hades.ingest.readers.markdown import name_of, read_markdown
 from hades.ingest.readers.text import stem_of
 from hades.ingest.spread import Spread
-from hades.language.names import fact_words, spoken
 from hades.language.sentences import note_sentences, with_heading
+from hades.language.wording import fact_words, spoken
 from hades.models.encoder import Encoder, count_tokens
 from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
 from hades.store.records import Pending, Phase, Progress

@@ -88,12 +88,14 @@ def language_of(text: str) -> str:
     written = [word for at, word in enumerate(words(read)) if not at or word[0].islower()]
     plain = [word.casefold() for word in written if len(word) > 1]
     known = [word for word in plain if word in _ANY and word not in STOP_WORDS]
-    best, small = "", list[str]()
+    best = ""
+    small = list[str]()
     for language, own in _WORDS.items():
         told = [word for word in known if word in own]
         told += [mark * 2 for mark in _MARKS.get(language, "") if mark in read]
         if len(told) > len(small):
-            best, small = language, told
+            best = language
+            small = told
     others = _WORDS.get(best, _ANY)
     english = sum(word in STOP_WORDS and word not in others for word in plain)
     if len(small) > english and len("".join(small)) >= _LETTERS_LEAST:

@@ -47,7 +47,8 @@ def trigrams(key: str) -> frozenset[str]:
 
 def jaccard(one: str, other: str) -> float:
     """Return the share of all trigrams of two keys that both have."""
-    first, second = trigrams(one), trigrams(other)
+    first = trigrams(one)
+    second = trigrams(other)
     return len(first & second) / len(first | second)
 
 
@@ -147,7 +148,9 @@ def _inserted(short: str, long: str) -> str | None:
     at = next((n for n, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
     if short[at:] != long[at + 1 :] or at == 0:
         return None
-    letter, before, after = long[at], long[at - 1], long[at + 1 : at + 2]
+    letter = long[at]
+    before = long[at - 1]
+    after = long[at + 1 : at + 2]
     if letter == before and len(short) >= 5:
         return "a doubled letter"
     # Inside a word only: Sara and Sarah are two names.

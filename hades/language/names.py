@@ -5,7 +5,6 @@ The key of a name is its words in lower case, without leading articles.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from hades.language.patterns import lazy_pattern
@@ -20,15 +19,7 @@ _OVERLOAD = lazy_pattern(r"#\d+$")
 DIGITS = lazy_pattern(r"[0-9]+")
 DATE = lazy_pattern(r"(?<!\d)((?:19|20)\d\d)[-/._]?([01]\d)(?:[-/._]?([0-3]\d))?(?!\d)")
 """A month or day in a name, as in the names of diary entries."""
-_NAME_JOINTS = lazy_pattern(r"[/_:\-]|\.(?!\d)")
 _WORD_PARTS = lazy_pattern(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+")
-OLD_PAPER_ID = r"(?!submit/)[a-z-]+(?:\.[A-Z]{2})?/\d{7}"
-# Ids that a table stored as numbers have lost zeros or gained digits, so any length is accepted.
-_PAPER_ID = lazy_pattern(
-    r"(?:arxiv:\s?|(?:https?://)?(?:www\.)?arxiv\.org/(?:abs|pdf|html)/)?"
-    rf"(\d{{3,4}}\.\d{{1,20}}|{OLD_PAPER_ID})(?:v\d+)?(?:\.pdf)?",
-    re.IGNORECASE,
-)
 _TRAILING_PARENTHESIS = lazy_pattern(r"\([^()]*\)\s*$")
 
 
@@ -102,53 +93,6 @@ def without_parenthesis(title: str) -> str:
     return title[: match.start()].rstrip() or title if match else title
 
 
-def spoken(name: str) -> str:
-    """Return a topic's name as people say it, with spaces for separators.
-
-    >>> spoken("server/db07"), spoken("design/approach_x"), spoken("plan 2.0")
-    ('server db07', 'design approach x', 'plan 2.0')
-    """
-    return " ".join(_NAME_JOINTS.sub(" ", name).split())
-
-
-def own_heading(topic: str, heading: str) -> str:
-    """Return a heading without the topic's name, which precedes the headings of a note.
-
-    >>> own_heading("server/db07", "server db07"), own_heading("server/db07", "server db07 > Disks")
-    ('', 'Disks')
-    """
-    name = spoken(topic)
-    return "" if heading == name else heading.removeprefix(f"{name} > ")
-
-
-def numberless(name: str) -> str:
-    """Return a name with every number replaced by 0, so that bug 102 and bug 103 are equal.
-
-    >>> numberless("server/db07"), numberless("Bug 102")
-    ('server db0', 'bug 0')
-    """
-    return DIGITS.sub("0", spoken(name).casefold())
-
-
-def fact_words(source: str, relation: str, target: str) -> str:
-    """Return a fact in the words that are embedded and searched.
-
-    >>> fact_words("server/db07", "runs_on", "rack 4")
-    'server db07 runs on: rack 4'
-    """
-    return f"{spoken(source)} {spoken(relation)}: {spoken(target)}"
-
-
-def plain_fact(source: str, relation: str, target: str) -> str:
-    """Return a fact in plain words, as the reader reads it: names without their folders.
-
-    >>> plain_fact("server/db07", "runs_on", "rack 4")
-    'db07 runs on rack 4'
-    """
-    ends = (spoken(name.rsplit("/", 1)[-1]) for name in (source, target))
-    return f" {spoken(relation)} ".join(ends)
-
-
 def name_parts(name: str) -> list[str]:
     """Return the parts of a name's words that people also say separately: `db07` is "db 7", too.
 
@@ -162,15 +106,3 @@ def name_parts(name: str) -> list[str]:
             kept += parts
         kept += [part.lstrip("0") for part in parts if part[0] == "0" and part.strip("0")]
     return kept
-
-
-def paper_id(written: str) -> str | None:
-    """Return an arXiv id without prefix and version; None if the text is not an arXiv id.
-
-    >>> paper_id("math/0309136"), paper_id("arXiv:1706.03762v5")
-    ('math/0309136', '1706.03762')
-    >>> paper_id("https://arxiv.org/pdf/1706.03762.pdf"), paper_id("Attention")
-    ('1706.03762', None)
-    """
-    match = _PAPER_ID.fullmatch(written.rstrip(".,;"))
-    return match[1] if match else None

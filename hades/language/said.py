@@ -9,7 +9,9 @@ from hades.domain.fitting import fitting
 from hades.language.patterns import lazy_pattern
 from hades.language.sentences import sentences
 
-WORDS_BEFORE, WORDS_OWN, WORDS_AFTER = 50, 25, 25
+WORDS_BEFORE = 50
+WORDS_OWN = 25
+WORDS_AFTER = 25
 """The context of a sentence, in words: of the turn before, before it in its own turn, and after."""
 TURN_CHARACTERS_AT_MOST = 4_000
 """A longer turn is read in part: half of this from its beginning and half from its end. The middle

@@ -61,7 +61,8 @@ def quotes(text: str) -> list[str]:
 
     A sentence that ends with a colon stays with the code after it.
     """
-    kept, end = list[str](), 0
+    kept = list[str]()
+    end = 0
     fences = list(_FENCE.finditer(text))
     for opening, closing in zip_longest(fences[::2], fences[1::2]):
         kept += sentences(text[end : opening.start()])

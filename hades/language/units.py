@@ -97,7 +97,9 @@ def _unmarked(match: re.Match[str]) -> str:
 
 
 def _units(lines: Sequence[str]) -> Iterator[Unit]:
-    at, lead, ended = 0, "", -1
+    at = 0
+    lead = ""
+    ended = -1
     while at < len(lines):
         start = at
         line = lines[at]

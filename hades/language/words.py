@@ -89,7 +89,8 @@ def word_places(text: str) -> list[tuple[int, int]]:
 
 def written_words(text: str) -> list[str]:
     """Return the words that `words` returns as they are written, with accents, for messages."""
-    plain, written = words(text), [text[start:end] for start, end in word_places(text)]
+    plain = words(text)
+    written = [text[start:end] for start, end in word_places(text)]
     return written if len(written) == len(plain) else plain  # rare marks split a word
 
 

@@ -30,6 +30,7 @@ from hades.index.words import Presence, Words, searched_texts
 from hades.language.names import name_key
 from hades.library.volume import SentRows
 from hades.memory import View
+from hades.operations.inside import Inside
 from hades.recall.engine import RecallEngine
 from hades.recall.find.finder import Finder, Scope
 from hades.settings import load_settings
@@ -130,7 +131,7 @@ class ExcerptOfLibrary:
         """Return a view of it as of a moment."""
         engine = RecallEngine(self.store, encoder, load_settings().ranker)
         engine.finder = _ExcerptFinder(self.store, encoder, self._words, self._terms)
-        return View(self.store, self._space, as_of, encoder, {encoder: engine})
+        return View(Inside(self.store, self._space, as_of, "", encoder, {encoder: engine}))
 
     def _number(self, table: str, rows: Rows, new: dict[str, dict[int, int]]) -> None:
         """Choose the new numbers of the rows of a table that others refer to."""

@@ -48,18 +48,23 @@ ASKED_AT_MOST = 32
 """The volumes that one question asks, if more do not hold one of its names."""
 CANDIDATES = 240
 """The candidates that are read of all volumes together."""
-SIGNAL, SIGNAL_LEAST = 120, 12
+SIGNAL = 120
+SIGNAL_LEAST = 12
 """The candidates that each signal sends: this many over all volumes, and at least so many."""
-FOLLOWED, FOLLOWED_LEAST = 40, 6
+FOLLOWED = 40
+FOLLOWED_LEAST = 6
 """The same for the passages that the strongest candidates lead to."""
-READ_ON, STRONGEST = 2, 5
+READ_ON = 2
+STRONGEST = 5
 """The candidates that are read with the question, and those that share a vector with it."""
-FIND_SHARE, ROWS_SHARE = 0.5, 0.75
+FIND_SHARE = 0.5
+ROWS_SHARE = 0.75
 """The shares of a question's time by which candidates and rows must be there."""
 REVISION_S = 0.5
 """The time to say which change a volume is at, where volumes are chosen. One that is late is asked.
 """
-INDEXING_S, OPENING_S = 5.0, 30.0
+INDEXING_S = 5.0
+OPENING_S = 30.0
 """The time that a volume gets to index what was written, and to be opened for the first time."""
 
 
@@ -213,7 +218,7 @@ class Gathering:
             size = max(self.size(space), 1)
             excerpt.weigh(gathered.text, lambda stem: self.frequency(space, stem), size)
             view = excerpt.view(moment.as_of, self._encoder)
-            view._engine.spent_s = time.perf_counter() - gathered.begun
+            view.inside.engine.spent_s = time.perf_counter() - gathered.begun
             yield view
 
     def _sketches(self, space: str) -> Iterator[Any]:

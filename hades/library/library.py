@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from itertools import chain
 from operator import attrgetter
@@ -28,7 +29,8 @@ from hades.library.sketch import Sketch
 from hades.library.volume import Moment, Open
 from hades.library.workers import workers_of
 from hades.memory import Memory, View
-from hades.operations.declare import Operation
+from hades.operations.declare import OPERATIONS, Operation
+from hades.operations.inside import Inside
 from hades.operations.questions import topics_of
 from hades.recall.find.turns import clean_turns
 from hades.recall.plan import Plan, make_plan
@@ -96,16 +98,37 @@ LATENCY_S = 5.0
 """The time of a call about names, or of one that every volume does for a list."""
 
 
+OF_CATALOGUE = ("models", "change", "pending", "unembedded")
+"""Operations that the catalogue does itself."""
+
+
+class LibraryInside(Inside):
+    """The catalogue of a library, which has operations done over the volumes."""
+
+    as_one: Callable[[Operation, Sequence[Any], Mapping[str, Any]], Any]
+
+    def do(
+        self, function: Callable[..., Any], args: Sequence[Any], named: Mapping[str, Any]
+    ) -> Any:
+        """Do an operation over the volumes, unless it is one of the catalogue."""
+        if function.__name__ in OF_CATALOGUE:
+            return function(self, *args, **named)
+        return self.as_one(OPERATIONS[function.__name__], args, named)
+
+    def batch(self) -> NoReturn:
+        """Raise Unavailable: a write is atomic within one volume."""
+        raise Unavailable("A library has no batches: a write is atomic within one volume.")
+
+
 class LibraryView(View):
     """One space of a library as of one moment, read-only."""
 
-    OF_CATALOGUE = ("models", "change", "pending", "unembedded")
-    """Operations that the catalogue does itself."""
+    inside: LibraryInside
 
     def __init__(self, library: Library, space: str, as_of: AsOf, actor: str) -> None:
-        super().__init__(library._store, space, as_of, library._encoder)
+        super().__init__(replace(library.inside, space=space, as_of=as_of, actor=actor))
+        self.inside.as_one = self._as_one
         self._library = library
-        self._actor = actor
 
     def at(
         self,
@@ -116,11 +139,11 @@ class LibraryView(View):
     ) -> LibraryView:
         """Return a read-only view of the same space as of another time, exact in every volume."""
         moment = self._moment(time, valid, known)
-        return LibraryView(self._library, self._space, moment, self._actor)
+        return LibraryView(self._library, self.space, moment, self.inside.actor)
 
     def in_space(self, name: str) -> LibraryView:
         """Return a view of another space as of the same moment; raise NotFound if it is missing."""
-        return LibraryView(self._library, name, self._as_of, self._actor)
+        return LibraryView(self._library, name, self.as_of, self.inside.actor)
 
     def snapshot(self) -> NoReturn:
         """Raise Unavailable: each volume has moments of its own."""
@@ -147,7 +170,7 @@ class LibraryView(View):
 
     @property
     def _place(self) -> Moment:
-        return Moment(self._space, self._as_of, self._actor)
+        return Moment(self.space, self.as_of, self.inside.actor)
 
     def _asked(self, operation: Operation, given: dict[str, Any]) -> Any:
         text = given["question"]
@@ -156,7 +179,7 @@ class LibraryView(View):
         filters = {name: given[name] for name in FILTERS if given.get(name) is not None}
         if given.get("about") is not None:
             filters["glob"] = topics_of(given.get("glob"), given["about"])
-        self._scope(**filters)  # refuses bad ones before a volume is asked
+        self.inside.scope(**filters)  # refuses bad ones before a volume is asked
         sought, _ = in_context(text, clean_turns(given.get("turns")))
         latency_s = _latency_ms(given.get("plan")) / 1000
         gathering = self._library._gathering
@@ -178,7 +201,7 @@ class LibraryView(View):
         report = gathered.report
         with self._library._gathering.view(self._place, gathered) as view:
             args, named = operation.arguments(given)
-            result = operation.function(view, *args, **named)
+            result = operation.of(view, *args, **named)
         if isinstance(result, Answer):
             return replace(result, recall=_with_reasons(result.recall, gathered, report))
         return _with_reasons(result, gathered, report) if isinstance(result, Recall) else result
@@ -196,7 +219,7 @@ class LibraryView(View):
                 missing = missing or error
                 continue
             if operation.writes:
-                library._wrote(volume, self._space, name)
+                library._wrote(volume, self.space, name)
             return result
         raise missing or NotFound(f"There is no topic {name!r} in the library.")
 
@@ -210,7 +233,7 @@ class LibraryView(View):
         until = None if operation.long or operation.writes else time.monotonic() + LATENCY_S
         results = calls.all(volumes, "do", operation.name, self._place, args, named, until=until)
         if operation.name == "purge":
-            self._library._purged(self._space, results)
+            self._library._purged(self.space, results)
         missing = {n: e for n, e in results.missing.items() if not isinstance(e, NotFound)}
         if missing or not results.of:
             name, error = next(iter((missing or results.missing).items()))
@@ -236,7 +259,8 @@ class Library(LibraryView, Memory):
         workers: str,
         options: Mapping[str, Any],
     ) -> None:
-        Memory.__init__(self, store, space, actor, encoder=encoder)
+        Memory.__init__(self, LibraryInside(store, space, actor=actor, encoder=encoder))
+        self.inside.as_one = self._as_one
         self._library = self
         self._catalogue = Catalogue(store, actor)
         held = workers_of(workers, opened, {**options, "encoder": encoder, "actor": actor})
@@ -258,16 +282,11 @@ class Library(LibraryView, Memory):
 
     def in_space(self, name: str, *, actor: str | None = None) -> Library:
         """Return this library in another space; its writes are by `actor` (default: the same)."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        Memory.__init__(
-            other, self._store, name, actor or self._actor, encoder=self._encoder, owner=False
-        )
+        other = copy(self)
+        inside = replace(self.inside, space=name, actor=actor or self.inside.actor)
+        Memory.__init__(other, inside, owner=False)
+        other.inside.as_one = other._as_one
         return other
-
-    def batch(self) -> Any:
-        """Raise Unavailable: a write is atomic within one volume."""
-        raise Unavailable("A library has no batches: a write is atomic within one volume.")
 
     def drop_space(self, name: str) -> None:
         """Erase a space with everything in it, in all volumes."""
@@ -303,14 +322,14 @@ class Library(LibraryView, Memory):
 
         Writes to it during the last comparison wait. What is at the old place stays there.
         """
-        from hades.store.copy import copy
+        from hades.store.copy import copy as copy_memory
 
         volume = self._catalogue.volume(name)
         old = self._catalogue.place(volume)
         new = replace(volume, place=str(place))
         target = self._catalogue.place(new)
-        copy(old, target)
-        with self._opened(old, create=False) as source, source._store.transaction():
+        copy_memory(old, target)
+        with self._opened(old, create=False) as source, source.batch():
             with self._opened(target, create=False, read_only=True) as copied:
                 if copied.change != source.change:
                     raise Conflict(f"{name} was written to meanwhile: move it again.")
@@ -325,7 +344,7 @@ class Library(LibraryView, Memory):
             results = self._calls.all(self._catalogue.volumes, "sketch", space.name)
             for volume, sketch in results.of.items():
                 self._catalogue.keep(volume, space.name, sketch)
-            if space.name == self._space:
+            if space.name == self.space:
                 shown |= {**results.of, **results.missing}
         return shown
 
@@ -337,7 +356,7 @@ class Library(LibraryView, Memory):
         """Return the volumes that may have a name, likeliest first; for a write, the one."""
         space = moment.space
         volumes = self._catalogue.volumes
-        year = (self._time(valid_from) or from_micros(self._store.now())).year
+        year = (self._time(valid_from) or from_micros(self.inside.store.now())).year
         known = self._homes.get((space, name))
         if known is not None:
             home = self._catalogue.volume(known)

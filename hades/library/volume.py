@@ -21,7 +21,10 @@ from hades.graph.arrays import Floats, Floats32, Ints
 from hades.language.names import name_key
 from hades.library.sketch import Sketch, centroids_of, hashes
 from hades.memory import Memory, View
+from hades.operations.briefs import brief as brief_of
 from hades.operations.declare import OPERATIONS
+from hades.operations.indexing import catch_up
+from hades.operations.inside import Inside
 from hades.recall.answer.fact_search import held_facts, nearest_facts
 from hades.recall.find.results import Retrieved
 from hades.recall.find.scores import best
@@ -49,7 +52,8 @@ STRONGEST = 5
 """The passages whose text, vector and names are sent, so that the library can read on."""
 NAMES_AT_MOST = 30
 """The most names of the strongest passages, rarest first."""
-SKETCHED_AFTER, SMALL_CHUNKS = 0.05, 5_000
+SKETCHED_AFTER = 0.05
+SMALL_CHUNKS = 5_000
 """A sketch is made again when this share of the changes is new; of a volume with few passages,
 after every change."""
 
@@ -150,12 +154,12 @@ class Volume:
 
     def revision(self) -> tuple[str, int]:
         """Return the generation and the number of the last change."""
-        return self._memory._store.changefeed.revision()
+        return self._memory.inside.store.changefeed.revision()
 
     def do(self, operation: str, moment: Moment, args: Sequence[Any], named: Any) -> Any:
         """Do an operation of the memory and return its result."""
         view = self._view(moment, make=OPERATIONS[operation].writes)
-        return OPERATIONS[operation].function(view, *args, **named)
+        return OPERATIONS[operation].of(view, *args, **named)
 
     def create_space(self, name: str) -> None:
         """Create a space, unless there is one."""
@@ -173,57 +177,58 @@ class Volume:
         Return a sketch, if the one of the change `known` lacks too much.
         """
         load_kernels()
-        with self._viewed(Moment(space, AsOf())) as view:
-            if view is None:
+        with self._viewed(Moment(space, AsOf())) as inside:
+            if inside is None:
                 return None
-            view._bring_up_to_date(None, degrades=True)
-            with view._engine.query_context(view._scope()) as query:
-                behind = view._store.change() - known
+            catch_up(inside, None, degrades=True)
+            with inside.query_context() as query:
+                behind = inside.store.change() - known
                 small = len(query.mask) <= SMALL_CHUNKS
-            if behind > SKETCHED_AFTER * view._store.change() or (behind and small):
-                return _sketch(view)
+            if behind > SKETCHED_AFTER * inside.store.change() or (behind and small):
+                return _sketch(inside)
             return None
 
     def has(self, moment: Moment, name: str) -> Literal["", "entity", "topic"]:
         """Return what has this name: a topic with a version, else an entity, else nothing."""
-        with self._viewed(moment) as view:
-            if view is None:
+        with self._viewed(moment) as inside:
+            if inside is None:
                 return ""
-            if view._store.topics.author(view._space_id, name, 1) is not None:
+            if inside.store.topics.author(inside.space_id, name, 1) is not None:
                 return "topic"
-            node = view._store.entities.node(view._space_id, name, view.as_of)
+            node = inside.store.entities.node(inside.space_id, name, inside.as_of)
             return "" if node is None or NodeKind.TOPIC.has(node) else "entity"
 
     def sketch(self, space: str) -> Sketch | None:
         """Return what the volume holds of a space; None if it has no such space."""
-        with self._viewed(Moment(space, AsOf())) as view:
-            return None if view is None else _sketch(view)
+        with self._viewed(Moment(space, AsOf())) as inside:
+            return None if inside is None else _sketch(inside)
 
     def find(self, sought: Sought) -> VolumeCandidates | None:
         """Return the candidates for a question; None if the volume has no such space."""
-        with self._viewed(sought.moment) as view:
-            if view is None:
+        with self._viewed(sought.moment) as inside:
+            if inside is None:
                 return None
-            view._bring_up_to_date(None, degrades=True)
-            change = view._store.change()
-            return replace(_candidates(view, sought), change=change)
+            catch_up(inside, None, degrades=True)
+            change = inside.store.change()
+            return replace(_candidates(inside, sought), change=change)
 
     def rows(self, wanted: Wanted) -> SentRows | None:
         """Return the wanted rows; None if the volume has no such space."""
-        with self._viewed(wanted.moment) as view:
-            if view is None:
+        with self._viewed(wanted.moment) as inside:
+            if inside is None:
                 return None
             named = (
-                view._store.entities.node(view._space_id, name, view.as_of) for name in wanted.names
+                inside.store.entities.node(inside.space_id, name, inside.as_of)
+                for name in wanted.names
             )
             nodes = [*wanted.nodes, *(node for node in named if node is not None)]
             if wanted.brief_of is not None:
-                nodes += _nodes_of_brief(view, *wanted.brief_of)
-            model = view._finder.encoder.model
+                nodes += _nodes_of_brief(inside, *wanted.brief_of)
+            model = inside.finder.encoder.model
             sought = wanted.sought
-            scope = view._scope(**({} if sought is None else sought.filters))
+            scope = inside.scope(**({} if sought is None else sought.filters))
             text = "" if sought is None else sought.text
-            with view._engine.query_context(scope, None, text, nodes) as query:
+            with inside.engine.query_context(scope, None, text, nodes) as query:
                 chunks = [*wanted.chunks]
                 if sought is not None:
                     query = _weighed(query, sought)
@@ -232,19 +237,19 @@ class Volume:
                     chunks += _around(query, nodes)
                 chunks = list(dict.fromkeys(chunks))
                 return SentRows(
-                    rows_around(view._store, view._space_id, model, chunks, nodes),
+                    rows_around(inside.store, inside.space_id, model, chunks, nodes),
                     query.terms.hashed(chunks),
                     _said(query, text, chunks),
                 )
 
     @contextmanager
-    def _viewed(self, moment: Moment) -> Iterator[View | None]:
-        """Yield a view of a space, all reads at one moment; None if there is no such space."""
+    def _viewed(self, moment: Moment) -> Iterator[Inside | None]:
+        """Yield a space as of a moment; None if there is no such space."""
         try:
-            view = self._view(moment)
+            inside = self._view(moment).inside
         except NotFound:
-            view = None
-        yield view
+            inside = None
+        yield inside
 
     def _view(self, moment: Moment, *, make: bool = False) -> View:
         if make:
@@ -255,13 +260,13 @@ class Volume:
         return memory.at(valid=moment.as_of.valid, known=moment.as_of.known)
 
 
-def _candidates(view: View, sought: Sought) -> VolumeCandidates:
-    engine = view._engine
-    scope = view._scope(**sought.filters)
+def _candidates(inside: Inside, sought: Sought) -> VolumeCandidates:
+    engine = inside.engine
+    scope = inside.scope(**sought.filters)
     with engine.query_context(scope, None, sought.text) as whole:
         query = _weighed(whole, sought)
         run = Run(FINDING)
-        now = view._store.now()
+        now = inside.store.now()
         question = read_question(sought.text, now)
         when = engine.time(run, scope, query, question, now)
         encoding = None if sought.vector is None else _encoded(sought.vector)
@@ -421,36 +426,37 @@ def _around(query: QueryContext, nodes: Sequence[int]) -> list[int]:
     return [int(chunk) for chunk in chunks]
 
 
-AROUND_ARCS, AROUND_AT_MOST = 3, 150
+AROUND_ARCS = 3
+AROUND_AT_MOST = 150
 """How far from a named node passages are sent, and the most of each arc."""
 
 
-def _nodes_of_brief(view: View, topic: str | None) -> list[int]:
+def _nodes_of_brief(inside: Inside, topic: str | None) -> list[int]:
     """Return the topics that a brief cites, and the ends of its facts, as nodes."""
     try:
-        brief = view.brief(topic, budget=BRIEF_TOKENS)
+        brief = brief_of(inside, topic, budget=BRIEF_TOKENS)
     except NotFound:
         return []
     lines = (*brief.decisions, *brief.open_threads, *brief.changes, *brief.ended)
     names = sorted({line.cite.rpartition("@")[0] for line in lines} - {""})
     facts = [int(line.cite.split()[1]) for line in lines if line.cite.startswith("edge ")]
-    store = view._store
-    nodes = [store.entities.node(view._space_id, name, view.as_of) for name in names]
+    store = inside.store
+    nodes = [store.entities.node(inside.space_id, name, inside.as_of) for name in names]
     for edge in facts:
-        for belief in store.edges.beliefs(view._space_id, edge, view.as_of):
+        for belief in store.edges.beliefs(inside.space_id, edge, inside.as_of):
             for end in (belief.source, belief.target):
-                nodes.append(store.entities.node(view._space_id, end.name, view.as_of))
+                nodes.append(store.entities.node(inside.space_id, end.name, inside.as_of))
     return [node for node in nodes if node is not None]
 
 
 BRIEF_TOKENS = 4_000
 
 
-def _sketch(view: View) -> Sketch:
-    store = view._store
-    space = view._space_id
-    view._bring_up_to_date(None, degrades=True)
-    with view._engine.query_context(view._scope()) as query:
+def _sketch(inside: Inside) -> Sketch:
+    store = inside.store
+    space = inside.space_id
+    catch_up(inside, None, degrades=True)
+    with inside.query_context() as query:
         change = store.change()
         own = np.flatnonzero(query.indexes.chunks["space"] == space)
         stems, counts = query.terms.counted(query.indexes.chunks["id"][own])

@@ -18,7 +18,8 @@ from hades.errors import Unavailable
 from hades.ingest.spread import join_ray, load_ray
 from hades.library.volume import Open, Volume
 
-THREADS, PROCESSES = "threads", "processes"
+THREADS = "threads"
+PROCESSES = "processes"
 CALLS_AT_ONCE = 4
 """The calls that an actor of Ray answers at once."""
 

@@ -36,7 +36,10 @@ from hades.lifecycle.summary_lines import CHARACTERS_READ, LINE_TOKENS, lines_of
 from hades.store.store import Store
 from hades.store.summaries import StateOfPeriod
 
-NAMED_READ, MARKED_READ, RECENT_READ, EDGES_READ = 1_000, 100, 200, 200
+NAMED_READ = 1_000
+MARKED_READ = 100
+RECENT_READ = 200
+EDGES_READ = 200
 """The most topics whose name or tags are read for a mark, the most of these whose text is read, the
 most topics that changed last, and the most edges."""
 NODES_READ = 1_000
@@ -96,7 +99,8 @@ class BriefReader:
             ("decisions", decision_said, open_said),
             ("open_threads", open_said, decision_said),
         ):
-            section, by_mark = getattr(parts, name), {row.id for row in marked[name]}
+            section = getattr(parts, name)
+            by_mark = {row.id for row in marked[name]}
             for row in sorted({*marked[name], *notes}, key=_by_time, reverse=True):
                 text = texts.get(row.id, "")
                 if row.topic in gone or is_over(row.topic, text):
@@ -116,7 +120,9 @@ class BriefReader:
     def _recent(self, limit: int, *, notes: bool) -> list[StateOfPeriod]:
         """Return the notes, or the other topics, that changed last."""
         return self.store.activity.topics(
-            *(self.space, self.as_of, limit),
+            self.space,
+            self.as_of,
+            limit,
             topic=self.topic,
             notes=notes,
             since=self.since,
@@ -141,7 +147,8 @@ class BriefReader:
     def _line(self, row: StateOfPeriod, text: str) -> tuple[BriefLine, Cited]:
         # A statement that answers is not understood without the words that it quotes.
         tokens = 2 * LINE_TOKENS if ANSWERING in text else LINE_TOKENS
-        at, short = from_micros(row.valid_from), whole_sentences(text, tokens)
+        at = from_micros(row.valid_from)
+        short = whole_sentences(text, tokens)
         return BriefLine(f"{row.topic}@{row.version}", at, short), (row.topic, row.version)
 
     # Edges

@@ -39,7 +39,8 @@ from hades.store.records import Draft, Progress
 from hades.store.store import Store
 from hades.store.summaries import StateOfPeriod, StoredSummary, ToldEdge
 
-DAYS, WEEKS = 5, 4
+DAYS = 5
+WEEKS = 4
 """Daily summaries that a week needs, and weekly ones that a month needs, to get a summary."""
 ACTION = "consolidate"
 """The action in the change log."""
@@ -77,7 +78,8 @@ class Consolidator:
     ) -> Consolidation:
         """Make or renew the summaries, of these levels, of past periods between two times."""
         now = from_micros(self.store.now())
-        first, last = since or datetime.min.replace(tzinfo=UTC), min(until or now, now)
+        first = since or datetime.min.replace(tzinfo=UTC)
+        last = min(until or now, now)
         with self.store.snapshot():
             self.on_progress("reading states", 0, 0)
             times = to_micros(first), to_micros(now)
@@ -162,7 +164,9 @@ class Consolidator:
             what = (period.since, period.until, states, told.values())
             lines, originals = summary_lines.lines_of(self.store, self.space, *what)
         room = answer_tokens(period.level, originals)
-        chosen, by, why = summary_lines.chosen_lines(lines, room), EXTRACTIVE, self._absent
+        chosen = summary_lines.chosen_lines(lines, room)
+        by = EXTRACTIVE
+        why = self._absent
         if self.model is not None:
             own, why = self._by_model(summary_lines.chosen_lines(lines, SOURCES * room), room)
             chosen, by = (own, wanted["asked"]) if own else (chosen, EXTRACTIVE)
@@ -183,7 +187,8 @@ class Consolidator:
             state, appended = self.store.topics.add(write, self.space, period.topic, draft)
             self.store.topics.set_kind(write, self.space, period.topic, KIND)
             row = self.store.summaries.put(self.space, period.topic, state.version, made_of)
-            self._rows[period.topic], write.cancelled = row, not appended
+            self._rows[period.topic] = row
+            write.cancelled = not appended
         return made
 
     def _by_model(
@@ -194,7 +199,8 @@ class Consolidator:
         texts = [line.text for line in sources]
         reply = cited_sentences(self.model, TASK, texts, max_tokens=limit, dry_run=self.dry_run)
         if not reply.answered:  # do not ask an unavailable model again
-            self.model, self._absent = None, reply.why
+            self.model = None
+            self._absent = reply.why
         if reply.usage is not None:
             self.usage = reply.usage if self.usage is None else self.usage + reply.usage
         sound = reply.held

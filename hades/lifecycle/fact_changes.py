@@ -33,7 +33,8 @@ def relate(
     if known:
         edge, is_news = _refresh(store, write, space, known, draft)
     else:
-        edge, is_news = store.edges.get(space, store.edges.add(write, space, draft)), True
+        edge = store.edges.get(space, store.edges.add(write, space, draft))
+        is_news = True
     for rival in rivals:
         store.edges.revise(write, rival.id, valid_to=starts, superseded_by=edge.id)
     return edge, is_news or bool(rivals)
@@ -179,7 +180,8 @@ def _settled(
     out = EdgeFilter(node=draft.source, direction="out", relation=draft.relation, any_time=True)
     same = store.edges.find(space, replace(out, target=draft.target), NOW)
     ids = {edge.id for edge in same}
-    valid_to, ended = draft.valid_to, list[Edge]()
+    valid_to = draft.valid_to
+    ended = list[Edge]()
     rivals = store.edges.find(space, out, NOW) if exclusive else []
     if exclusive and draft.relation in SYMMETRIC:
         rivals += store.edges.find(space, replace(out, node=draft.target), NOW)
@@ -210,7 +212,8 @@ def _refresh(
 ) -> tuple[Edge, bool]:
     """Merge edges of the same fact into the first, over all their time; return it and whether
     anything changed."""
-    edge, others = known[0], known[1:]
+    edge = known[0]
+    others = known[1:]
     starts = min([draft.valid_from or edge.valid_from, *(e.valid_from for e in known)])
     ends = [draft.valid_to, *(e.valid_to for e in known)]
     valid_to = None if None in ends else max(end for end in ends if end is not None)

@@ -87,7 +87,8 @@ def reconsider(store: Store, write: Write, space: int, topic: str, actor: str) -
 def _is_refused(store: Store, space: int, proposal: Proposal, actor: str) -> bool:
     """Return whether a refused note would be refused again, or already waits for review."""
     fields = dict(proposal.fields)
-    topic, since = fields.pop("topic"), fields.pop("valid_from", None)
+    topic = fields.pop("topic")
+    since = fields.pop("valid_from", None)
     sure = proposal.confidence if proposal.confidence < 1 else None
     began = None if since is None else parse_time(since, store.now())
     draft = Draft(**fields, confidence=sure, valid_from=began)
@@ -142,7 +143,8 @@ def _is_of_another_day(note: CurrentNote, topic: str, valid_from: datetime | Non
 
 def are_of_two_days(topic: str, other: str) -> bool:
     """Return whether two topics have different dates in their names, as diary entries do."""
-    new, old = DATE.search(topic), DATE.search(other)
+    new = DATE.search(topic)
+    old = DATE.search(other)
     return new is not None and old is not None and new.groups() != old.groups()
 
 

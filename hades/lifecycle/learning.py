@@ -108,7 +108,8 @@ def _gradient(weights: Weighting, path: JudgedPath) -> dict[tuple[str, str], flo
         if step.parts is None:
             total["boosts", step.relation] += 1  # by the logarithm of the boost
             continue
-        slope, parts = 1 - _step_weight(weights, step), _all_parts(weights, step)
+        slope = 1 - _step_weight(weights, step)
+        parts = _all_parts(weights, step)
         total["priors", step.relation] += slope * weights.coefficients["type_prior"]
         for name in weights.coefficients:
             total["coefficients", name] += slope * parts.get(name, 0.0)
@@ -117,7 +118,9 @@ def _gradient(weights: Weighting, path: JudgedPath) -> dict[tuple[str, str], flo
 
 def _moved(weights: Weighting, steps: Mapping[tuple[str, str], float]) -> Weighting:
     """Return the weights after a step, each parameter within its bounds."""
-    boosts, priors, factors = dict(weights.boosts), dict(weights.priors), dict(weights.coefficients)
+    boosts = dict(weights.boosts)
+    priors = dict(weights.priors)
+    factors = dict(weights.coefficients)
     for (group, name), step in steps.items():
         step = _within(step, -STEP_AT_MOST, STEP_AT_MOST)
         if not step:
@@ -125,7 +128,8 @@ def _moved(weights: Weighting, steps: Mapping[tuple[str, str], float]) -> Weight
         if group == "boosts":
             boosts[name] = _within(boosts.get(name, 1.0) * math.exp(step), BOOST_AT_LEAST, 1.0)
         elif group == "priors":
-            middle, reach = SHIPPED.prior(name), PRIOR_SHIFT_AT_MOST
+            middle = SHIPPED.prior(name)
+            reach = PRIOR_SHIFT_AT_MOST
             priors[name] = _within(weights.prior(name) + step, middle - reach, middle + reach)
         else:
             middle = SHIPPED.coefficients[name]
@@ -145,7 +149,8 @@ def believed_after(belief: Belief, verdict: Verdict, whole: float) -> tuple[floa
     probability that this step fails, given that the path does, and a by the rest.
     """
     failed = 0.0 if verdict.good else min(1.0, (1 - belief.mean) / max(1 - whole, 1e-6))
-    a, b = belief.a + BELIEF_STEP * (1 - failed), belief.b + BELIEF_STEP * failed
+    a = belief.a + BELIEF_STEP * (1 - failed)
+    b = belief.b + BELIEF_STEP * failed
     faded = min(1.0, BELIEF_TOTAL_AT_MOST / (a + b))
     return round(a * faded, 4), round(b * faded, 4)
 
@@ -207,7 +212,8 @@ class Learner:
 
     def _test(self) -> bool:
         """Evaluate the new weights on the held-out pairs. Return whether they were adopted."""
-        weights, table = self._store.weights, self._store.feedback
+        weights = self._store.weights
+        table = self._store.feedback
         learning = weights.learning(self._space)
         if learning is None:
             return False
@@ -216,7 +222,8 @@ class Learner:
         after = accuracy(weights.get(self._space, learning.id), pairs)
         adopted = len(pairs) >= TESTED_AT_LEAST and after > before
         weights.update(
-            *(self._write, learning.id),
+            self._write,
+            learning.id,
             tested=len(pairs),
             accuracy=after if pairs else None,
             accuracy_before=before if pairs else None,
@@ -229,12 +236,11 @@ class Learner:
         weights = self._store.weights
         learning = weights.learning(self._space)
         if learning is None:
-            number, updates = (
-                weights.add(self._write, self._space, weights.in_force(self._space, NOW)),
-                0,
-            )
+            number = weights.add(self._write, self._space, weights.in_force(self._space, NOW))
+            updates = 0
         else:
-            number, updates = learning.id, learning.updates
+            number = learning.id
+            updates = learning.updates
         learned = learn(weights.get(self._space, number), judgement)
         weights.update(self._write, number, config=learned.as_json(), updates=updates + 1)
         return number

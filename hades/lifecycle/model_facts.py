@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pydantic import BaseModel, Field
 
 from hades.context.text.layout import shown_name
-from hades.domain.answer import indented
+from hades.domain.quoting import indented
 from hades.domain.topics import State
 from hades.language.english.prose_facts import ProseFact
 from hades.language.names import name_key, says

@@ -29,8 +29,9 @@ from hades.errors import InvalidInput, NotFound
 from hades.ingest.document import Block, pack_document
 from hades.ingest.phases import note_document, under
 from hades.language.english.settled import settled
-from hades.language.names import says, spoken
+from hades.language.names import says
 from hades.language.sentences import sentences
+from hades.language.wording import spoken
 from hades.lifecycle import fact_changes, gate, review
 from hades.lifecycle.authority import ends_of, is_told
 from hades.lifecycle.disagreement import decided, edge_disagreements, sentence_disagreements
@@ -45,7 +46,8 @@ from hades.models.checked import CheckedReply, cited_sentences
 from hades.store.records import Draft, EdgeFilter, Write
 from hades.store.store import Store
 
-TRACE_VERSIONS, TRACE_SENTENCES = 10, 300
+TRACE_VERSIONS = 10
+TRACE_SENTENCES = 300
 """The latest versions and sentences that are compared. Each sentence is compared with all later
 ones while other writers wait."""
 RELATED_AT_MOST = 8
@@ -121,7 +123,8 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
     trace = sorted(whole, key=lambda state: (state.valid_from, state.version)) or [latest]
     counts = [len(sentences(state.content, SENTENCES_AT_MOST + 1)) for state in trace]
     while len(trace) > 1 and sum(counts) > TRACE_SENTENCES:
-        trace, counts = trace[1:], counts[1:]
+        trace = trace[1:]
+        counts = counts[1:]
     if max(counts) > SENTENCES_AT_MOST:
         most = f"more than {SENTENCES_AT_MOST} sentences"
         raise InvalidInput(f"{topic!r} has {most}: too many to promote, split it.")
@@ -185,7 +188,9 @@ class Promoter:
 
     def run(self, reply: CheckedReply, by_model: list[Paragraph], *, dry_run: bool) -> Promotion:
         """Settle edges and conflicts, and write the new state; the caller undoes a dry run."""
-        material, store, space = self.material, self.store, self.space
+        material = self.material
+        store = self.store
+        space = self.space
         last = max((one.id for one in store.proposals.find(space)), default=0)
         holds, changed = material.compared()
         conflicts = self._conflicts(holds)
@@ -243,7 +248,8 @@ class Promoter:
 
     def _conflicts(self, holds: list[Side]) -> list[Disagreement]:
         """Return the disagreements of current sources that nobody has decided."""
-        material, store = self.material, self.store
+        material = self.material
+        store = self.store
         own = [one for one in material.edges if one.source.name == material.topic]
         others = [one for state in material.related for one in sentences_of_state(state)]
         done = decided(store.proposals.find(self.space))
@@ -258,7 +264,12 @@ class Promoter:
         opened: list[Edge] = []
         for edge in self.material.closing:
             change = fact_changes.change_fact(
-                *(self.store, self.write, self.space, self.material.topic, edge.relation, [edge]),
+                self.store,
+                self.write,
+                self.space,
+                self.material.topic,
+                edge.relation,
+                [edge],
                 at=self._at,
                 to=None,
                 new_relation=None,
@@ -297,10 +308,14 @@ class Promoter:
         """
         new, old = conflict.sides
         if edge is not None:
-            kind, why, ends = "unrelate", str(conflict), ends_of(edge)
+            kind = "unrelate"
+            why = str(conflict)
+            ends = ends_of(edge)
             more: dict[str, Any] = {"at": iso(self._at)}
         else:
-            kind, why, ends = "relate", "sources disagree", {"source": self.material.topic}
+            kind = "relate"
+            why = "sources disagree"
+            ends = {"source": self.material.topic}
             ends |= {"relation": "contradicts", "target": old.source.rpartition("@")[0]}
             more = {"evidence": str(conflict), "metadata": {"says": new.text, "said": old.text}}
         for proposal in self.store.proposals.find(self.space):
@@ -311,7 +326,11 @@ class Promoter:
             ):
                 return
         self.store.proposals.add(
-            *(self.write, self.space, self.actor, kind, {**ends, **more}),
+            self.write,
+            self.space,
+            self.actor,
+            kind,
+            {**ends, **more},
             confidence=review.SETTLED,
             threshold=DEFAULT_THRESHOLD,
             why=why,
@@ -352,7 +371,8 @@ def _outline(material: Material, paragraphs: list[Paragraph], *, whole: bool) ->
     earlier = {state.id for state in material.trace[:-1]}
     name = spoken(material.topic)
     note = note_document(material.topic, material.trace[-1].content.strip())
-    blocks, at = list[Block](), 0
+    blocks = list[Block]()
+    at = 0
     for text, cited in paragraphs:
         if text == note.content:
             blocks += (

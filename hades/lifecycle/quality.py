@@ -20,7 +20,9 @@ from hades.store.store import Store
 EXAMPLES = 5
 DISAGREEMENTS_AT_MOST = 50
 EDGES_AT_MOST = 100_000
-LIKE_COSINE, SAME_COSINE, SAME_TEXT = 0.6, 0.92, 0.8
+LIKE_COSINE = 0.6
+SAME_COSINE = 0.92
+SAME_TEXT = 0.8
 """From LIKE_COSINE on, two texts are compared sentence by sentence. From SAME_COSINE on and with
 this share of common words, they are duplicates. Judgements."""
 OLD_DAYS = 180
@@ -77,7 +79,8 @@ def quality_report(
         QualityFinding(what, len(some), tuple(str(one) for one in some[:EXAMPLES]), advice)
         for what, some, advice in kinds
     )
-    topics, unindexed = store.topics.counts().get(space, 0), store.chunks.pending_count(space)
+    topics = store.topics.counts().get(space, 0)
+    unindexed = store.chunks.pending_count(space)
     shown = tuple(disagreements[:DISAGREEMENTS_AT_MOST])
     return QualityReport(name, topics, len(pairs.topics), unindexed, findings, shown)
 
@@ -119,7 +122,8 @@ def _stale(pairs: TopicPairs, since: int) -> list[str]:
     lines = {}
     for pair in sorted(near | pairs.joined):
         for old, new in (pair, pair[::-1]):
-            topic, other = pairs.topics[old], pairs.topics[new]
+            topic = pairs.topics[old]
+            other = pairs.topics[new]
             changed = written[old] < since < other.valid_from
             if changed and not are_of_two_days(topic.name, other.name):
                 was, then = (from_micros(one.valid_from) for one in (topic, other))

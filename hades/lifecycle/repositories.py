@@ -44,11 +44,13 @@ RARE_AT_MOST = 60
 """A key that more papers have makes no pair to compare."""
 PAPERS_AT_LEAST = 1_000
 """A smaller memory counts as one of this size, so that a word that occurs once is rare in it."""
-LETTERS_AT_LEAST, OWNER_LETTERS_AT_LEAST = 3, 4
+LETTERS_AT_LEAST = 3
+OWNER_LETTERS_AT_LEAST = 4
 INITIALS_LENGTHS = range(3, 9)
 NAME_CHARACTERS_AT_MOST = 140
 """The most of a name that is read; GitHub allows 39 for an owner and 100 for a repository."""
-TOPICS_AT_MOST, REPOSITORIES_AT_MOST = 100_000, 10_000
+TOPICS_AT_MOST = 100_000
+REPOSITORIES_AT_MOST = 10_000
 """The topics written last are read; the first repositories by name are compared."""
 
 Keys = set[tuple[int, str]]
@@ -97,7 +99,10 @@ def propose_repositories(
         with store.transaction(), store.write(actor, "propose", space) as write:
             for pair in likely:
                 store.proposals.add(
-                    *(write, space, actor, "relate"),
+                    write,
+                    space,
+                    actor,
+                    "relate",
                     {
                         "source": pair.keep,
                         "relation": IMPLEMENTS,

@@ -201,7 +201,8 @@ class EntityResolver:
         kept = []
         for (one, other), cosine in sorted(near.items(), key=lambda item: (-item[1], item[0])):
             if max(left.get(one, 0), left.get(other, 0)) < SIMILAR_EACH_AT_MOST:
-                left[one], left[other] = left.get(one, 0) + 1, left.get(other, 0) + 1
+                left[one] = left.get(one, 0) + 1
+                left[other] = left.get(other, 0) + 1
                 kept.append((one, other, cosine))
         return kept
 

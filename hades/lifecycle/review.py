@@ -27,14 +27,16 @@ from hades.language.english.moments import said_moment
 from hades.language.english.prose_facts import ENDS, ENDS_ELSEWHERE, TABLE, ProseFact, facts_in
 from hades.language.english.replacement import says_change
 from hades.language.english.settled import settled, settled_elsewhere
-from hades.language.names import name_key, spoken
+from hades.language.names import name_key
+from hades.language.wording import spoken
 from hades.lifecycle import fact_changes, gate
 from hades.lifecycle.authority import ENDS_OF_EDGE, against, ends_of, may_change, said_by
 from hades.lifecycle.similar_notes import CurrentNote, sentences_of
 from hades.store.records import Direction, EdgeDraft, EdgeFilter, Write
 from hades.store.store import Store
 
-SETTLED, OTHERWISE = 0.5, 0.6
+SETTLED = 0.5
+OTHERWISE = 0.6
 """The confidence that an edge ended because its obstacle is settled, and that two sentences
 contradict each other. Both are below every sensible threshold. Judgements."""
 BLOCKED = {"blocked_by", "blocked_on", "delayed_by", "depends_on", "postponed_because"}
@@ -46,7 +48,8 @@ AFFECTED_AT_MOST = 10
 """Edges that a reason lists."""
 NAMES_AT_MOST = 70
 """The most obstacle names looked up that a note on another topic settles."""
-FINDINGS_AT_MOST, WAITING_AT_MOST = 16, 1_000
+FINDINGS_AT_MOST = 16
+WAITING_AT_MOST = 1_000
 """Changes that one state may propose, and waiting proposals they are compared with."""
 
 
@@ -103,7 +106,11 @@ def review(
         own = _may_write(store, space, finding, actor)
         applied = own and sure >= threshold and _written(store, write, space, finding)
         store.proposals.add(
-            *(write, space, actor, finding.kind, finding.fields),
+            write,
+            space,
+            actor,
+            finding.kind,
+            finding.fields,
             confidence=sure,
             threshold=threshold if own else 1.0,
             why=why + _undo(finding) * applied + _listed(affected(store, space, finding.changed)),
@@ -205,7 +212,8 @@ def _held(store: Store, space: int, name: str, relation: str) -> list[Edge]:
     If there is none and the relation is one of persons, the name may be a first name: it then means
     the only entity whose name begins with it.
     """
-    names, edges = [name], list[Edge]()
+    names = [name]
+    edges = list[Edge]()
     if name.isalpha() and RELATION_KINDS.get(relation, ("",))[0] == "person":
         called = [entity.name for entity in store.entities.list(space, f"{name} *", limit=2)]
         names += called if len(called) == 1 else []
@@ -309,7 +317,8 @@ def _may_write(store: Store, space: int, finding: _Finding, actor: str) -> bool:
 
 def _written(store: Store, write: Write, space: int, finding: _Finding) -> bool:
     """Write a change; return False if it is invalid, as when two rivals begin together."""
-    fields, node = finding.fields, store.entities.ensure
+    fields = finding.fields
+    node = store.entities.ensure
     try:
         if finding.kind == "unrelate":
             fact_changes.unrelate(store, write, finding.ends[0], finding.at, mistake=False)

@@ -26,14 +26,19 @@ from hades.store.store import Store
 
 TOPICS_AT_MOST = 10_000
 """The most recently written topics that are compared: the cost grows with the square of this."""
-NAMED, SHARED, NEAR, CITED = 0.6, 0.45, 0.7, 0.3
+NAMED = 0.6
+SHARED = 0.45
+NEAR = 0.7
+CITED = 0.3
 """The largest share of each sign. Judgements."""
 RARE_AT_MOST = 8
 """A name that more topics mention is not a sign."""
-NEAR_FROM, NEAR_EACH = 0.45, 5
+NEAR_FROM = 0.45
+NEAR_EACH = 5
 CITED_AT_MOST = 12
 """A node joined with more topics than this is not a sign."""
-NAME_CHARACTERS_AT_LEAST, NAME_WORDS_AT_MOST = 4, 4
+NAME_CHARACTERS_AT_LEAST = 4
+NAME_WORDS_AT_MOST = 4
 EVIDENCE_AT_MOST = 5
 _BLOCK_ROWS = 512
 
@@ -46,8 +51,11 @@ class TopicPairs:
     def __init__(
         self, store: Store, space: int, as_of: AsOf, encoder: Encoder, on_progress: Progress
     ) -> None:
-        self._store, self._space, self._as_of = store, space, as_of
-        self._encoder, self._on_progress = encoder, on_progress
+        self._store = store
+        self._space = space
+        self._as_of = as_of
+        self._encoder = encoder
+        self._on_progress = on_progress
         self.topics = store.links.topics(space, as_of, TOPICS_AT_MOST)
         self.place = {topic.id: at for at, topic in enumerate(self.topics)}
         self.signs: dict[Pair, list[tuple[float, str]]] = defaultdict(list)
@@ -70,7 +78,8 @@ class TopicPairs:
                 scored.append((left_open, pair, [text for _, text in sorted(signs, reverse=True)]))
         suggestions = []
         for left_open, (first, second), evidence in sorted(scored)[:limit]:
-            one, other = self.topics[first].name, self.topics[second].name
+            one = self.topics[first].name
+            other = self.topics[second].name
             named = any(text.startswith(f"{other} names ") for text in evidence)
             if second == at or (at is None and named):
                 one, other = other, one
@@ -93,7 +102,8 @@ class TopicPairs:
         }
         around: dict[int, set[int]] = defaultdict(set)
         for source, target in self._store.links.edges(self._space, [*self.place], self._as_of):
-            one, other = node.get(source), node.get(target)
+            one = node.get(source)
+            other = node.get(target)
             if one is not None and other is not None:
                 self.joined.add((min(one, other), max(one, other)))
             if other is not None:

@@ -40,9 +40,14 @@ CHARACTERS_READ = 8_000
 """Characters read of one state."""
 ALIKE = 0.3
 """The share of common words from which two sentences may be one before and after a change."""
-DECIDED, CHANGED, NEW = "Decided", "Changed", "New"
-_DECISION, _FACT, _TELLING = 1.0, 1.1, 0.1
-_USUAL, _KIND = 1.0, 1.0
+DECIDED = "Decided"
+CHANGED = "Changed"
+NEW = "New"
+_DECISION = 1.0
+_FACT = 1.1
+_TELLING = 0.1
+_USUAL = 1.0
+_KIND = 1.0
 """Weights of a line's worth. Added to the importance of its state: a decision, a fact, a telling
 word. Subtracted: words that many lines have, and a kind of topic that many lines have
 (docs/lab/measurements.md)."""
@@ -94,7 +99,8 @@ def lines_of(
     """
     then = AsOf(max(since, _SECOND_MOMENT) - _MOMENT, known)
     by_topic = sorted((item for item in states if item.kind != "code"), key=lambda item: item.topic)
-    lines, tokens = list[Line](), 0
+    lines = list[Line]()
+    tokens = 0
     for topic, own in groupby(by_topic, key=lambda item: item.topic):
         before = ""
         with suppress(NotFound, *(LOST if lost_ok else ())):
@@ -122,7 +128,8 @@ def _of_topic(
     gone = [[text for text in texts if text not in now] for texts in (before, *earlier)]
     left = [_best(texts) for texts in gone if texts]
     new = [text for text in now if text not in before]
-    section, text = CHANGED, ""
+    section = CHANGED
+    text = ""
     if last.forgotten:
         text = f"No longer known: {left[-1]}" if left else "Forgotten."
     elif new:
@@ -135,7 +142,8 @@ def _of_topic(
     if text:
         worth = last.importance + _TELLING * bool(NOTABLE.search(text))
         if DECISION.search(text):
-            section, worth = DECIDED, worth + _DECISION
+            section = DECIDED
+            worth = worth + _DECISION
         yield Line(section, cut_words(text, LINE_TOKENS), (last.topic, last.version), worth)
 
 
@@ -169,7 +177,8 @@ def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
     """
     words_of = [frozenset(w for w in said_words(one.text) if not w.isdigit()) for one in lines]
     kind = [_kind(one) for one in lines]
-    uses, sizes = Counter(word for words in words_of for word in words), Counter(kind)
+    uses = Counter(word for words in words_of for word in words)
+    sizes = Counter(kind)
     # A line alone of its kind counts as much as one of the smallest other kind.
     alone = min((size for size in sizes.values() if size > 1), default=1)
 
@@ -208,7 +217,8 @@ def _counted(series: Sequence[Line]) -> list[Line]:
     kind = _kind(first) or "fact"
     what = f"{len(series)} {kind}{'' if kind.endswith('s') else ' notes'}"
     if first.text == last.text:
-        what, texts = f"{what}, {first.cited[0]} … {last.cited[0]}", [first.text]
+        what = f"{what}, {first.cited[0]} … {last.cited[0]}"
+        texts = [first.text]
     else:
         texts = [cut_words(line.text, LINE_TOKENS // 2) for line in (first, last)]
     text = f"{what}: {' … '.join(texts)}"

@@ -93,7 +93,8 @@ def compare_versions(
 
 def _replaces(side: Side, replaced: Side, topic: str) -> bool:
     """Return whether a sentence replaces an earlier one, as it is or without its time."""
-    time, texts = _time_in(side.text, side.since), [side.text]
+    time = _time_in(side.text, side.since)
+    texts = [side.text]
     if time is not None:
         texts.append(_since(side.text).replace(f" {time.said}", ""))
     return any(replaces(text, replaced.text, topic) for text in texts)

@@ -245,7 +245,9 @@ class _Endpoint:
         in_words = f"{instructions}\nAnswer with one JSON object of this schema, nothing else:\n"
         in_words += json.dumps(form, ensure_ascii=False, separators=(",", ":"))
         asked_for = {"type": "json_schema", "json_schema": {"name": "reply", "schema": form}}
-        texts, usage, fault = [text], None, ""
+        texts = [text]
+        usage = None
+        fault = ""
         for _ in range(2):
             try:
                 said, took = self.ask(instructions, texts, max_tokens, response_format=asked_for)
@@ -304,7 +306,8 @@ class _Endpoint:
         if not isinstance(prompt, int) or not isinstance(completion, int):
             prompt = sum(tokens_of(sent))
             completion = tokens_of([text])[0]
-        prompt, completion = max(prompt, 0), max(completion, 0)
+        prompt = max(prompt, 0)
+        completion = max(completion, 0)
         usage = _usage(self._setting, prompt, completion, seconds)
         used = {"prompt_tokens": prompt, "completion_tokens": completion}
         _count(self._setting.name, calls=1, cost=usage.cost or 0.0, **used)

@@ -11,8 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hades.domain.answer import Usage, indented
+from hades.domain.answer import Usage
 from hades.domain.fitting import fitting
+from hades.domain.quoting import indented
 from hades.errors import Denied, InvalidInput, Unavailable
 from hades.language.english.grounding import CheckedSentence, check_sentences, with_labels
 from hades.models.chat import ChatModel, UnusableReply, tokens_of

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 READER_GRAPH = "reader.onnx"
 TOKENS_AT_MOST = 96
 """The most tokens of the question and of each sentence; the rest is cut off. As in training."""
-_SPEAKS, _REPLACES = 0, 1
+_SPEAKS = 0
+_REPLACES = 1
 """Columns of the graph's output."""
 
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from hades.domain.brief import Brief
 from hades.domain.rules import clean_name
 from hades.errors import NotFound
 from hades.operations.declare import Param, operation
+from hades.operations.inside import Inside
 from hades.operations.parameters import token_budget
 
-if TYPE_CHECKING:
-    from hades.memory import View
-
-BUDGET_TOKENS, BUDGET_TOKENS_AT_LEAST = 2_000, 100
+BUDGET_TOKENS = 2_000
+BUDGET_TOKENS_AT_LEAST = 100
 
 
 @operation("GET", "/brief", command="brief", timed=True, needs_space=True)
 def brief(
-    view: View,
+    inside: Inside,
     topic: Annotated[
         str | None,
         Param("Only this topic and those below it.", example="infra", rule=clean_name),
@@ -35,8 +34,8 @@ def brief(
     """
     from hades.lifecycle.brief import BriefReader, make_brief
 
-    with view._store.snapshot():
-        reader = BriefReader(view._store, view._space_id, view.as_of, topic)
+    with inside.store.snapshot():
+        reader = BriefReader(inside.store, inside.space_id, inside.as_of, topic)
         if topic is not None and not reader.is_known():
             raise NotFound(f"There is no topic {topic!r} and none below it: `topics` lists them.")
-        return make_brief(reader, view._space, budget)
+        return make_brief(reader, inside.space, budget)

@@ -1,10 +1,8 @@
-"""The context of a model: the answer to a question within a budget, and core blocks.
+"""The context of a model: the answer to a question within a budget.
 
 `recall` finds the passages, `working_memory` adds what is around the best topics, and each section
 gets its share of the budget (source document 003, §6, algorithm 6). A section that needs less
 leaves the rest to the next.
-
-Core blocks are topics `core/NAME`, so they have versions, times and erasure like all others.
 """
 
 from __future__ import annotations
@@ -12,30 +10,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from hades.context.packer import SECTION_TITLES, Sections
 from hades.context.text.layout import held_days
-from hades.context.tokens import TokenFamily, count, token_family
-from hades.domain.answer import Diagnostic, Passage, Recall, unlabelled
-from hades.domain.context import CORE_PREFIX, BudgetedContext, ContextItem, CoreBlock
+from hades.context.tokens import TokenFamily, token_family
+from hades.domain.answer import Diagnostic, Passage, Recall
+from hades.domain.context import BudgetedContext, ContextItem
 from hades.domain.graph import Reason
 from hades.domain.question import Intent
-from hades.domain.rules import clean_content, clean_name
+from hades.domain.quoting import unlabelled
 from hades.domain.summaries import PREFIX
-from hades.domain.topics import State
 from hades.errors import InvalidInput, NotFound
-from hades.operations.declare import Param, Role, operation
+from hades.operations import questions, states
+from hades.operations.declare import Param, operation
+from hades.operations.inside import Inside
 from hades.operations.parameters import (
-    TEXT_CHARACTERS_AT_MOST,
     TOKENS_AT_MOST,
     Question,
     whole_number,
 )
+from hades.operations.working_memory import working_memory
 from hades.store.records import Progress
-
-if TYPE_CHECKING:
-    from hades.memory import Memory, View
 
 SHARES = {"latest": 0.3, "summaries": 0.3, "details": 0.3, "reserve": 0.1}
 LEVELS = {Intent.RECENT: 1, Intent.OVERVIEW: 3}
@@ -49,32 +45,13 @@ CONTENT_CHARACTERS_AT_MOST = 200_000
 """A longer state is shown by its found passages only."""
 TOPICS_EXPLORED = 3
 """The number of best topics whose recent states and related topics are among the details."""
-RECALL_TOKENS_AT_LEAST, RECALL_TOKENS_AT_MOST = 5_000, 50_000
+RECALL_TOKENS_AT_LEAST = 5_000
+RECALL_TOKENS_AT_MOST = 50_000
 """The budget of the recall. The least is the usual budget, so that a small context has a line of
 every topic that is usually found."""
-CORE_LIMIT_TOKENS = 500
-"""The limit of a core block that sets none."""
-CONTEXT_TOKENS, CONTEXT_TOKENS_AT_LEAST = 8_000, 200
+CONTEXT_TOKENS = 8_000
+CONTEXT_TOKENS_AT_LEAST = 200
 
-BlockName = Annotated[str, Param("The block, such as human.", example="human")]
-AddedText = Annotated[
-    str,
-    Param(
-        "The text to add.",
-        example="Likes tea.",
-        characters=TEXT_CHARACTERS_AT_MOST,
-        rule=clean_content,
-    ),
-]
-OldText = Annotated[
-    str, Param("The exact text to replace.", example="tea", characters=TEXT_CHARACTERS_AT_MOST)
-]
-NewText = Annotated[
-    str,
-    Param(
-        "The new text.", example="coffee", characters=TEXT_CHARACTERS_AT_MOST, rule=clean_content
-    ),
-]
 Tokens = Annotated[
     str,
     Param("Whose tokens: a family, or a model such as gpt-4o.", "--tokens", characters=100),
@@ -83,7 +60,7 @@ Tokens = Annotated[
 
 @operation("POST", "/context", command="context", asks=True)
 def retrieve_within_budget(
-    view: View,
+    inside: Inside,
     question: Question,
     *,
     max_tokens: Annotated[
@@ -117,13 +94,13 @@ def retrieve_within_budget(
     reserve = int(max_tokens * shares["reserve"])
     budget = max(50, min(max_tokens - reserve, RECALL_TOKENS_AT_MOST))
     wide = max(budget, RECALL_TOKENS_AT_LEAST)
-    found = view.recall(question, budget=wide, on_progress=on_progress)
+    found = questions.recall(inside, question, budget=wide, on_progress=on_progress)
     level = found.level or LEVELS.get(found.intent, OTHER_LEVEL)
     allowed = {name: int(max_tokens * shares[name]) for name in SECTION_TITLES}
     packing = Sections(question, max_tokens - reserve, family)
-    packing.fill_each("latest", allowed, _latest(view, found, family, allowed["latest"]))
-    packing.fill("summaries", allowed, _summaries(view, found, level, packing.diagnostics))
-    packing.fill("details", allowed, _details(view, found, budget))
+    packing.fill_each("latest", allowed, _latest(inside, found, family, allowed["latest"]))
+    packing.fill("summaries", allowed, _summaries(inside, found, level, packing.diagnostics))
+    packing.fill("details", allowed, _details(inside, found, budget))
     return BudgetedContext(
         question=question,
         intent=found.intent,
@@ -160,7 +137,7 @@ def _topics(found: Recall) -> list[str]:
     return [topic for topic in topics if not topic.startswith(PREFIX)]
 
 
-def _latest(view: View, found: Recall, family: TokenFamily, allowed: int) -> list[ContextItem]:
+def _latest(inside: Inside, found: Recall, family: TokenFamily, allowed: int) -> list[ContextItem]:
     """Return the current state of each topic found, best first.
 
     A state that would fill more than half of the section is replaced by the best of its passages
@@ -169,13 +146,15 @@ def _latest(view: View, found: Recall, family: TokenFamily, allowed: int) -> lis
     items = []
     for topic in _topics(found):
         with suppress(NotFound):  # the topic held at the time asked about, and is gone
-            state = view.get(topic)
-            cite, text = state.id, state.content[:CONTENT_CHARACTERS_AT_MOST]
+            state = states.get(inside, topic)
+            cite = state.id
+            text = state.content[:CONTENT_CHARACTERS_AT_MOST]
             if family.count([text])[0] > allowed // 2:
                 own = (topic, state.version)
                 passages = (row for row in found.passages if _state_of(row) == own)
                 if (best := next(passages, None)) is not None:
-                    cite, text = best.id, best.chunk.text
+                    cite = best.id
+                    text = best.chunk.text
             items.append(ContextItem(cite, "latest", held_days(state), text))
     return items
 
@@ -185,7 +164,7 @@ def _state_of(passage: Passage) -> tuple[str, int]:
 
 
 def _summaries(
-    view: View, found: Recall, level: int, diagnostics: list[Diagnostic]
+    inside: Inside, found: Recall, level: int, diagnostics: list[Diagnostic]
 ) -> Iterator[ContextItem]:
     """Yield the lines that answer an overview, or the summaries of the time asked about.
 
@@ -205,9 +184,9 @@ def _summaries(
     # A summary holds from the end of its period on.
     since, until = (time and time + timedelta(microseconds=1) for time in times)
     for other in (*range(level, 0, -1), *range(level + 1, len(SUMMARIES) + 1)):
-        topics = view.topics(PREFIX + SUMMARIES[other], since=since, until=until)
+        topics = states.topics(inside, PREFIX + SUMMARIES[other], since=since, until=until)
         for topic in sorted(topics, key=lambda topic: topic.valid_from, reverse=True):
-            state = view.get(topic.name)
+            state = states.get(inside, topic.name)
             yield ContextItem(state.id, "summary", held_days(state), state.content)
         if topics:
             return
@@ -216,7 +195,7 @@ def _summaries(
     )
 
 
-def _details(view: View, found: Recall, budget: int) -> Iterator[ContextItem]:
+def _details(inside: Inside, found: Recall, budget: int) -> Iterator[ContextItem]:
     """Yield facts, paths and passages, then earlier states and neighbours of the best topics."""
     for fact in found.facts:
         yield ContextItem(fact.edge.cite, "fact", "", unlabelled(fact.text))
@@ -228,71 +207,6 @@ def _details(view: View, found: Recall, budget: int) -> Iterator[ContextItem]:
             yield ContextItem(passage.id, "passage", held_days(passage), passage.chunk.text)
     for topic in topics[:TOPICS_EXPLORED]:
         with suppress(NotFound):
-            for item in view.working_memory(topic, budget=budget).items:
+            for item in working_memory(inside, topic, budget=budget).items:
                 if item.why != "latest":
                     yield ContextItem(item.state.id, item.why, held_days(item.state), item.text)
-
-
-@operation("GET", "/core", command="core list", timed=True)
-def core(
-    view: View, name: Annotated[str | None, Param("Only this block.", example="human")] = None
-) -> list[CoreBlock]:
-    """List the core blocks: texts that a model always sees if they are pinned."""
-    if name is not None:
-        return [_block(view.get(_topic(name)))]
-    return [_block(view.get(topic.name)) for topic in view.topics(f"{CORE_PREFIX}*")]
-
-
-@operation("POST", "/core/{name}/append", role=Role.WRITER, command="core append")
-def core_append(memory: Memory, name: BlockName, content: AddedText) -> CoreBlock:
-    """Add a line to a core block, or create the block.
-
-    Raise InvalidInput if the block would exceed its limit. The limit, `pinned` and
-    `description` are metadata of the topic `core/NAME`; `remember` sets them.
-    """
-    with memory.batch():  # so that no other writer edits the block in between
-        with suppress(NotFound):
-            before = memory.get(_topic(name)).content
-            content = f"{before}\n{content}" if before else content
-        return _written(memory, name, content)
-
-
-@operation("POST", "/core/{name}/replace", role=Role.WRITER, command="core replace")
-def core_replace(memory: Memory, name: BlockName, old: OldText, new: NewText) -> CoreBlock:
-    """Replace every occurrence of a text in a core block.
-
-    Raise InvalidInput if the text is not there, or if the block would exceed its limit.
-    """
-    with memory.batch():
-        before = memory.get(_topic(name)).content
-        if not old or old not in before:
-            raise InvalidInput(f"The core block {name!r} does not have that text: read it first.")
-        return _written(memory, name, before.replace(old, new))
-
-
-def _written(memory: Memory, name: str, text: str) -> CoreBlock:
-    """Write the new text of a block; raise InvalidInput, which undoes the batch, if too long."""
-    block = _block(memory.remember(_topic(name), text, kind="document"))
-    if block.tokens > block.limit:
-        raise InvalidInput(
-            f"The core block {name!r} would have {block.tokens:,} tokens of {block.limit:,}: "
-            "replace or shorten what it says first."
-        )
-    return block
-
-
-def _topic(name: str) -> str:
-    return CORE_PREFIX + clean_name(name, "block").removeprefix(CORE_PREFIX)
-
-
-def _block(state: State) -> CoreBlock:
-    limit = state.metadata.get("limit")
-    return CoreBlock(
-        name=state.topic.removeprefix(CORE_PREFIX),
-        text=state.content,
-        tokens=count([state.content])[0],
-        limit=limit if type(limit) is int and limit > 0 else CORE_LIMIT_TOKENS,
-        pinned=state.metadata.get("pinned") is not False,
-        description=str(state.metadata.get("description") or ""),
-        version=state.version,
-    )

@@ -1,7 +1,7 @@
 """How an operation is declared: once, beside its function.
 
     @operation("GET", "/history/{topic}", command="history", timed=True)
-    def history(view: View, topic: TopicName) -> list[State]: ...
+    def history(inside: Inside, topic: TopicName) -> list[State]: ...
 
 The signature has the rest: types and, as `Param`, the meaning and bounds of each parameter. REST,
 the client and the command line are made from `OPERATIONS`.
@@ -17,6 +17,7 @@ from enum import IntEnum
 from functools import cached_property, wraps
 from types import UnionType
 from typing import (
+    TYPE_CHECKING,
     Annotated,
     Any,
     Literal,
@@ -30,6 +31,9 @@ from typing import (
 
 from hades.domain.plain import plain_without
 from hades.errors import HadesError, InvalidInput
+
+if TYPE_CHECKING:
+    from hades.operations.inside import Inside
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Verb = Literal["GET", "POST", "PUT", "DELETE"]
@@ -140,12 +144,9 @@ class Operation:
         inner = _mended(function) if self.asks else function
 
         @wraps(function)
-        def checked(view: Any, *args: Any, **named: Any) -> Any:
-            OPERATIONS[name].check(view, args, named)
-            as_one = getattr(view, "_as_one", None)  # a library does it over its volumes
-            if as_one is not None and name not in view.OF_CATALOGUE:
-                return as_one(OPERATIONS[name], args, named)
-            return inner(view, *args, **named)
+        def checked(inside: Inside, *args: Any, **named: Any) -> Any:
+            OPERATIONS[name].check(inside, args, named)
+            return inside.do(inner, args, named)
 
         OPERATIONS[name] = replace(
             self,
@@ -155,7 +156,7 @@ class Operation:
         )
         return cast(Function, checked)
 
-    def check(self, view: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+    def check(self, inside: Inside, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
         """Raise InvalidInput if an argument breaks its rule, or if a job is inside a batch.
 
         Raise NotFound if the operation needs its space and the space was dropped.
@@ -164,11 +165,16 @@ class Operation:
             value = args[place] if place < len(args) else named.get(name, default)
             if value is not default:
                 rule(value)
-        if self.job and view._store.in_transaction:
+        if self.job and inside.store.in_transaction:
             does = self.name.capitalize()
             raise InvalidInput(f"{does} before or after a batch or snapshot, not inside it.")
         if self.needs_space:
-            view._require_space()
+            inside.require_space()
+
+    def of(self, view: Any, *args: Any, **named: Any) -> Any:
+        """Do the operation on a `View` or `Memory`, by its method or property of the same name."""
+        member = getattr(view, self.name)
+        return member(*args, **named) if callable(member) else member
 
     @property
     def name(self) -> str:
@@ -268,8 +274,8 @@ class Operation:
         return [], named
 
 
-_LATER: dict[str, Any] = {"View": object, "Memory": object, "Plan": dict}
-"""Names that the modules of operations import only for type checking."""
+_LATER: dict[str, Any] = {"Plan": dict}
+"""A type that `questions` imports only for type checking."""
 
 OPERATIONS: dict[str, Operation] = {}
 """Every operation by its name, in the order of declaration."""
@@ -281,19 +287,19 @@ def _mended(function: Function) -> Function:
     """Wrap a function: if it fails and an index proves damaged, call it again with a new index."""
 
     @wraps(function)
-    def mended(view: Any, *args: Any, **named: Any) -> Any:
+    def mended(inside: Inside, *args: Any, **named: Any) -> Any:
         from hades.index.array_store import late_damage
 
-        folder = view._store.index_folder
+        folder = inside.store.index_folder
         before = late_damage(folder)
         try:
-            return function(view, *args, **named)
+            return function(inside, *args, **named)
         except (HadesError, KeyboardInterrupt, SystemExit):
             raise
         except BaseException:  # a panic of the word index is not an Exception
             if late_damage(folder, wait=True) == before:
                 raise
-        return function(view, *args, **named)
+        return function(inside, *args, **named)
 
     return cast(Function, mended)
 

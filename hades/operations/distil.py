@@ -16,7 +16,9 @@ from hades.domain.times import from_micros
 from hades.domain.topics import State
 from hades.domain.usage import Usage
 from hades.errors import InvalidInput, NotFound
+from hades.operations import edges, questions, states
 from hades.operations.declare import Param, Role, operation
+from hades.operations.inside import Inside
 from hades.operations.parameters import (
     TEXT_CHARACTERS_AT_MOST,
     DryRun,
@@ -31,7 +33,6 @@ from hades.store.records import Progress
 
 if TYPE_CHECKING:
     from hades.lifecycle.distil import Candidate, Turn
-    from hades.memory import Memory, View
 
 MESSAGES_AT_MOST = 2_000
 CONVERSATIONS = "conversations"
@@ -52,7 +53,7 @@ REWRITE = (
 
 @operation("POST", "/distil", role=Role.WRITER, command="distil", job=True, creates=True)
 def distil(
-    memory: Memory,
+    inside: Inside,
     messages: Annotated[
         Sequence[Mapping[str, Any]] | None,
         Param(
@@ -89,16 +90,15 @@ def distil(
     Running it again adds nothing. With a `model`, statements are rewritten; a statement keeps its
     own words if the conversation does not support the new ones.
     """
-    run = DistilRun(memory, user, model, dry_run)
+    run = DistilRun(inside, user, model, dry_run)
     if messages is not None:
         return run.messages(messages)
     report = on_progress or (lambda _what, _done, _total: None)
-    topics = [
-        topic for topic in memory.topics(glob, kind="conversation") if run.is_ours(topic.name)
-    ]
+    listed = states.topics(inside, glob, kind="conversation")
+    topics = [topic for topic in listed if run.is_ours(topic.name)]
     for number, topic in enumerate(topics):
         report("distilling", number, len(topics))
-        run.conversation(memory.get(topic.name), from_turn)
+        run.conversation(states.get(inside, topic.name), from_turn)
     report("distilling", len(topics), len(topics))
     return run.result()
 
@@ -107,9 +107,12 @@ class DistilRun:
     """One run of `distil`, with its statements so far."""
 
     def __init__(
-        self, memory: Memory, user: str | None = None, model: str | None = None, dry: bool = False
+        self, inside: Inside, user: str | None = None, model: str | None = None, dry: bool = False
     ) -> None:
-        self.memory, self.user, self.model, self.dry = memory, user, model, dry
+        self.inside = inside
+        self.user = user
+        self.model = model
+        self.dry = dry
         self.statements: list[Distilled] = []
         self.conversations = self.turns = self.known = 0
         self.usage: Usage | None = None
@@ -126,8 +129,7 @@ class DistilRun:
         """Store messages as a conversation, without secrets, and distil it."""
         from hades.lifecycle.distil import folder_of
 
-        memory = self.memory
-        now = from_micros(memory._store.now())
+        now = from_micros(self.inside.store.now())
         turns = clean_turns(messages, now)
         text = "\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)
         # The first message gives the name, so that a conversation that grew is a new version.
@@ -140,7 +142,7 @@ class DistilRun:
         if self.dry:
             self.read(None, turns, topic)
         else:
-            state = memory.remember(topic, text, kind="conversation", **fields)
+            state = states.remember(self.inside, topic, text, kind="conversation", **fields)
             self.read(state, turns, topic)
         return self.result()
 
@@ -154,10 +156,9 @@ class DistilRun:
         """Distil turns from number `first` on; store nothing if `state`, their source, is None."""
         from hades.lifecycle.distil import candidates
 
-        memory = self.memory
         self.conversations += 1
         self.turns += max(0, len(turns) - first)
-        rows = memory._store.summaries.distilled(memory._space_id, source)
+        rows = self.inside.store.summaries.distilled(self.inside.space_id, source)
         marks = {metadata.get(SAID, {}).get("mark") for _, _, metadata in rows}
         said = list(candidates(turns, first))
         found = [one for one in said if one.mark not in marks]
@@ -210,9 +211,8 @@ class DistilRun:
         from hades.lifecycle.similar_notes import sentences_of, similar_notes
         from hades.store.records import Draft
 
-        memory = self.memory
-        store = memory._store
-        space = memory._space_id
+        store = self.inside.store
+        space = self.inside.space_id
         old, sentence = self._replaced(candidate)
         is_distilled = old is not None and SAID in old.metadata
         topic = topic_name(candidate, self.user)
@@ -233,7 +233,7 @@ class DistilRun:
             probability=round(1 / (1 + exp(-candidate.worth)), 3),
             replaces=old.id if old else "",
             replaced="" if is_distilled else sentence,
-            outcome=refusal(topic, draft, memory._actor, similar) or "kept",
+            outcome=refusal(topic, draft, self.inside.actor, similar) or "kept",
         )
         said = {"by": candidate.by, "turn": candidate.turn, "mark": candidate.mark}
         return statement, {
@@ -246,20 +246,20 @@ class DistilRun:
 
     def _store(self, statement: Distilled, fields: Mapping[str, Any], source: State | None) -> None:
         """Collect a planned statement; store it if it has a source and this is no dry run."""
-        memory = self.memory
+        inside = self.inside
         if statement.outcome != "kept":
             self.known += 1
             return
         if source is not None and not self.dry:
-            with memory.batch():
-                state = memory.remember(**fields)
-                memory._store.summaries.put_distilled(
-                    memory._space_id,
+            with inside.batch():
+                state = states.remember(inside, **fields)
+                inside.store.summaries.put_distilled(
+                    inside.space_id,
                     (state.topic, state.version),
                     (source.topic, source.version),
                 )
                 if statement.replaced:
-                    mark_superseded(memory, state.topic, statement)
+                    mark_superseded(inside, state.topic, statement)
             statement = replace(statement, state=state.id)
         self.statements.append(statement)
 
@@ -280,15 +280,15 @@ class DistilRun:
         from hades.lifecycle.similar_notes import sentences_of
         from hades.models.keeper import load_keeper
 
-        memory = self.memory
+        inside = self.inside
         glob = f"{folder_of(self.user)}*" if self.user else None
-        hits = memory.search(candidate.text, NEAR_NOTES, kind="note", glob=glob)
+        hits = questions.search(inside, candidate.text, NEAR_NOTES, kind="note", glob=glob)
         pairs: list[tuple[State, str]] = []
         for topic in dict.fromkeys(hit.chunk.topic for hit in hits):
-            state = memory.get(topic)
-            author = memory._store.topics.author(memory._space_id, topic, state.version)
+            state = states.get(inside, topic)
+            author = inside.store.topics.author(inside.space_id, topic, state.version)
             is_same = state.content == candidate.text
-            is_ours = author == memory._actor and self.is_ours(topic)
+            is_ours = author == inside.actor and self.is_ours(topic)
             if not is_ours or state.valid_from > candidate.at or is_same:
                 continue
             if SAID in state.metadata:
@@ -301,11 +301,11 @@ class DistilRun:
         return pairs[best] if best >= 0 and logits[best] >= REPLACES else (None, "")
 
 
-def mark_superseded(memory: Memory, topic: str, statement: Distilled) -> None:
+def mark_superseded(inside: Inside, topic: str, statement: Distilled) -> None:
     """Record that the statement of a topic supersedes a sentence of a note that somebody wrote."""
     note = statement.replaces.rpartition("@")[0]
     said = {"said": statement.replaced}
-    memory.relate(topic, SUPERSEDES, note, metadata=said, create=True)
+    edges.relate(inside, topic, SUPERSEDES, note, metadata=said, create=True)
 
 
 def clean_turns(messages: Sequence[Mapping[str, Any]], now: datetime) -> list[Turn]:
@@ -333,7 +333,7 @@ def clean_turns(messages: Sequence[Mapping[str, Any]], now: datetime) -> list[Tu
 
 @operation("GET", "/sessions", command="sessions list", timed=True)
 def sessions(
-    view: View,
+    inside: Inside,
     *,
     glob: TopicGlob = None,
     since: Since = None,
@@ -345,14 +345,14 @@ def sessions(
     A session has its date, its goal (the first request), its statements (decided, done, open), and
     the edited files and failed commands, if hooks noted them. `since` and `until` bound its date.
     """
-    topics = view.topics(glob, kind="conversation", since=since, until=until)
+    topics = states.topics(inside, glob, kind="conversation", since=since, until=until)
     latest = sorted(topics, key=lambda topic: topic.valid_from, reverse=True)
-    return [session(view, topic.name) for topic in latest[:limit]]
+    return [session(inside, topic.name) for topic in latest[:limit]]
 
 
 @operation("GET", "/sessions/{conversation}", command="sessions show", timed=True)
 def session(
-    view: View,
+    inside: Inside,
     conversation: Annotated[
         str,
         Param("The conversation; `conversations/` may be left out.", example="conversations/s2"),
@@ -365,9 +365,9 @@ def session(
     from hades.lifecycle.sessions import read_session
 
     try:
-        state = view.get(conversation)
+        state = states.get(inside, conversation)
     except NotFound:
-        state = view.get(f"{CONVERSATIONS}/{conversation}")
-    if view._store.topics.kind(view._space_id, state.topic) != "conversation":
+        state = states.get(inside, f"{CONVERSATIONS}/{conversation}")
+    if inside.store.topics.kind(inside.space_id, state.topic) != "conversation":
         raise NotFound(f"{state.topic} is no conversation: `sessions list` lists them.")
-    return read_session(view._store, view._space_id, state)
+    return read_session(inside.store, inside.space_id, state)

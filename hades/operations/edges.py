@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from hades.domain.graph import RELATION_KINDS, Edge, FactChange, RelationChange
 from hades.domain.rules import (
@@ -22,6 +22,7 @@ from hades.language.names import name_key
 from hades.lifecycle import fact_changes
 from hades.lifecycle.authority import ENDS_OF_EDGE
 from hades.operations.declare import Param, Role, operation
+from hades.operations.inside import Inside
 from hades.operations.parameters import (
     RELATION,
     Create,
@@ -45,9 +46,6 @@ from hades.store.database import NO_LIMIT
 from hades.store.edge_pages import FIRST, Place, edge_place, edges_after
 from hades.store.records import Draft, EdgeDraft, EdgeFilter
 
-if TYPE_CHECKING:
-    from hades.memory import Memory, View
-
 FACTS_NAMED = 10
 """The most facts that a message names."""
 
@@ -65,7 +63,7 @@ EdgeNumber = Annotated[
 
 @operation("GET", "/edges", command="edges", timed=True, cursor=edge_place)
 def edges(
-    view: View,
+    inside: Inside,
     name: Annotated[
         str | None, Param("Only facts about this topic or entity.", example="design/approach_x")
     ] = None,
@@ -88,27 +86,28 @@ def edges(
     name or of a file's path is enough if unambiguous. `all=True` includes facts that have ended or
     have not begun. `limit` and `after` (`edge_place` of the last edge) page through a long list.
     """
-    store, space = view._store, view._space_id
+    store = inside.store
+    space = inside.space_id
     with store.snapshot():
-        view._require_space()
-        node = None if name is None else view._meant_node(name)
+        inside.require_space()
+        node = None if name is None else inside.meant_node(name)
         wanted = EdgeFilter(node=node, direction=direction, relation=relation, any_time=all)
         if limit is not None or after is not None:
             most = NO_LIMIT if limit is None else limit
-            return edges_after(store, space, wanted, view.as_of, after or FIRST, most)
-        told = store.edges.find(space, wanted, view.as_of)
-        return told + store.derived_edges.find(space, wanted, view.as_of)
+            return edges_after(store, space, wanted, inside.as_of, after or FIRST, most)
+        told = store.edges.find(space, wanted, inside.as_of)
+        return told + store.derived_edges.find(space, wanted, inside.as_of)
 
 
 @operation("GET", "/edges/{edge}", command="edge", timed=True)
-def edge(view: View, edge: EdgeNumber) -> list[Edge]:
+def edge(inside: Inside, edge: EdgeNumber) -> list[Edge]:
     """List all recorded versions of one edge, oldest first."""
-    return view._store.edges.beliefs(view._space_id, edge, view.as_of)
+    return inside.store.edges.beliefs(inside.space_id, edge, inside.as_of)
 
 
 @operation("GET", "/when-changed/{name}", command="when-changed", timed=True)
 def when_changed(
-    view: View,
+    inside: Inside,
     name: Name,
     before: Annotated[
         str, Param("The relation that ended.", example="rejected_because", rule=RELATION)
@@ -119,25 +118,25 @@ def when_changed(
 
     With `after`, only a change to that relation counts. Raise NotFound if there is none.
     """
-    with view._store.snapshot():
-        node = view._named_node(name)
+    with inside.store.snapshot():
+        node = inside.named_node(name)
         return fact_changes.when_changed(
-            view._store, view._space_id, node, before, after, view.as_of
+            inside.store, inside.space_id, node, before, after, inside.as_of
         )
 
 
 @operation("GET", "/inverses", command="inverses")
-def inverses(view: View) -> dict[str, str]:
+def inverses(inside: Inside) -> dict[str, str]:
     """List the relations that replace others when a fact changes.
 
     The result maps each relation to its replacement. They are the same in all spaces.
     """
-    return view._store.edges.inverses()
+    return inside.store.edges.inverses()
 
 
 @operation("POST", "/edges", role=Role.WRITER, command="relate", creates=True)
 def relate(
-    memory: Memory,
+    inside: Inside,
     source: Source,
     relation: Relation,
     target: Target,
@@ -160,19 +159,20 @@ def relate(
     that is a known one but for a letter raises InvalidInput, unless `create`.
     """
     if not create:
-        _check_slips(memory, source, relation)
+        _check_slips(inside, source, relation)
     kinds = [kind, kind]
     if kind == "concept":
         kinds = [implied or kind for implied in RELATION_KINDS.get(relation, (kind, kind))]
     weight = clean_share(weight, "weight")
-    store, space = memory._store, memory._space_id
-    with memory._write("relate") as write:
+    store = inside.store
+    space = inside.space_id
+    with inside.write("relate") as write:
         draft = EdgeDraft(
             source=store.entities.ensure(write, space, source, kinds[0]),
             relation=relation,
             target=store.entities.ensure(write, space, target, kinds[1]),
-            valid_from=memory._time(valid_from),
-            valid_to=memory._time(valid_to),
+            valid_from=inside.time(valid_from),
+            valid_to=inside.time(valid_to),
             weight=weight,
             evidence=clean_text(evidence or "", "evidence"),
             metadata=clean_metadata(metadata) or {},
@@ -184,7 +184,7 @@ def relate(
 
 @operation("POST", "/edges/end", role=Role.WRITER, command="unrelate")
 def unrelate(
-    memory: Memory,
+    inside: Inside,
     source: Annotated[
         str | int,
         Param("Where it starts, or the number of the edge.", example="design/approach_x"),
@@ -200,18 +200,19 @@ def unrelate(
     Without `target`, all facts of that source and relation end. They end now, or at the time `at`.
     `mistake=True` says that they were never true: from now on they are shown at no time.
     """
-    ends = memory._time(at)
-    store, space = memory._store, memory._space_id
+    ends = inside.time(at)
+    store = inside.store
+    space = inside.space_id
     number = clean_number(source, "edge") if not isinstance(source, str) else None
     if relation is None and isinstance(source, str) and source.isdecimal():
         number = clean_number(int(clean_name(source, "edge")), "edge")
     if number is None and relation is None:
         raise InvalidInput("Say which relation ends, or give the number of an edge.")
-    with memory._write("unrelate") as write:
+    with inside.write("unrelate") as write:
         if number is not None:
             ending = [store.edges.get(space, number)]
         else:
-            ending = _holding(memory, str(source), relation, target)
+            ending = _holding(inside, str(source), relation, target)
         for edge in ending:
             when = ends or from_micros(write.at)
             if edge.has_ended(when) and not (ends or mistake):
@@ -223,7 +224,7 @@ def unrelate(
 
 @operation("POST", "/edges/change", role=Role.WRITER, command="change-fact")
 def change_fact(
-    memory: Memory,
+    inside: Inside,
     source: Source,
     relation: Annotated[
         str | None, Param("The relation.", example="rejected_because", rule=RELATION)
@@ -255,19 +256,20 @@ def change_fact(
     """
     from hades.lifecycle import review
 
-    moment = memory._time(at)
-    store, space = memory._store, memory._space_id
+    moment = inside.time(at)
+    store = inside.store
+    space = inside.space_id
     if relation is None:
         if content is None or target or to or new_relation:
             raise InvalidInput("Say which relation changed, or only what happened: `content`.")
-        return _described(memory, source, content, moment)
+        return _described(inside, source, content, moment)
     if not create:
-        _check_slips(memory, source, relation, new_relation or relation)
-    with memory._write("change_fact") as write:
+        _check_slips(inside, source, relation, new_relation or relation)
+    with inside.write("change_fact") as write:
         when = moment or from_micros(write.at)
         opens = to is not None and target is None
         hint = "" if to else " To open one, give `to`."
-        closing = _holding(memory, source, relation, target, when, may_lack=opens, hint=hint)
+        closing = _holding(inside, source, relation, target, when, may_lack=opens, hint=hint)
         new_target = None if to is None else store.entities.ensure(write, space, to, "concept")
         change = fact_changes.change_fact(
             store,
@@ -283,14 +285,14 @@ def change_fact(
             evidence=clean_text(evidence or "", "evidence"),
         )
         if change.state is not None:
-            review.review(store, write, space, change.state, memory._actor)
+            review.review(store, write, space, change.state, inside.actor)
     return replace(change, affected=tuple(review.affected(store, space, source)))
 
 
-def _check_slips(memory: Memory, source: str, *relations: str) -> None:
+def _check_slips(inside: Inside, source: str, *relations: str) -> None:
     """Raise InvalidInput if a name is unknown, and a known one but for a letter."""
-    store = memory._store
-    space = memory._space_id
+    store = inside.store
+    space = inside.space_id
     unknown = [("relation", name) for name in relations if store.edges.relation(name) is None]
     if is_comparable(name_key(source)) and store.entities.node(space, source) is None:
         unknown.append(("topic or entity", source))
@@ -308,13 +310,14 @@ def _check_slips(memory: Memory, source: str, *relations: str) -> None:
             )
 
 
-def _described(memory: Memory, source: str, content: str, at: datetime | None) -> FactChange:
+def _described(inside: Inside, source: str, content: str, at: datetime | None) -> FactChange:
     """Store a new state of the source, and propose to end the fact that its text names."""
     from hades.lifecycle import review
 
-    store, space = memory._store, memory._space_id
-    edge = _meant_edge(memory, source, content, at)
-    with memory._write("change_fact") as write:
+    store = inside.store
+    space = inside.space_id
+    edge = _meant_edge(inside, source, content, at)
+    with inside.write("change_fact") as write:
         when = at or from_micros(write.at)
         if edge.valid_from >= when:
             raise InvalidInput(f"{edge} began later than that: give a later time.")
@@ -325,13 +328,17 @@ def _described(memory: Memory, source: str, content: str, at: datetime | None) -
             why += f"; `hades change-fact {shlex.join(names)}` replaces it by {inverse}"
         fields = {**dict(zip(ENDS_OF_EDGE, names, strict=True)), "at": iso(when)}
         number = store.proposals.waiting(space, "unrelate", fields) or store.proposals.add(
-            *(write, space, memory._actor, "unrelate", fields),
+            write,
+            space,
+            inside.actor,
+            "unrelate",
+            fields,
             confidence=review.SETTLED,
             threshold=1.0,
             why=why,
             status="waiting",
         )
-        review.review(store, write, space, state, memory._actor)
+        review.review(store, write, space, state, inside.actor)
     return FactChange(
         at=when,
         state=state,
@@ -342,7 +349,7 @@ def _described(memory: Memory, source: str, content: str, at: datetime | None) -
     )
 
 
-def _meant_edge(memory: Memory, source: str, text: str, at: datetime | None) -> Edge:
+def _meant_edge(inside: Inside, source: str, text: str, at: datetime | None) -> Edge:
     """Return the fact of a source that a text names most of: by its target and its relation.
 
     Raise InvalidInput, with the relations that hold, if two facts are named alike.
@@ -354,7 +361,7 @@ def _meant_edge(memory: Memory, source: str, text: str, at: datetime | None) -> 
         words = name_words(name)
         return sum(is_said(word, parts, said) for word, parts in words.items()) / max(1, len(words))
 
-    held = _holding(memory, source, None, None, at)
+    held = _holding(inside, source, None, None, at)
     said = set(stems(text))
     named = [share(edge.target.name) + share(edge.relation) for edge in held]
     most = max(named)
@@ -367,7 +374,7 @@ def _meant_edge(memory: Memory, source: str, text: str, at: datetime | None) -> 
 
 @operation("POST", "/edges/prune", role=Role.ADMIN, command="prune", needs_space=True)
 def prune(
-    memory: Memory,
+    inside: Inside,
     *,
     below: Annotated[
         float,
@@ -392,9 +399,10 @@ def prune(
     """
     from hades.lifecycle import prune as pruning
 
-    store, space = memory._store, memory._space_id
+    store = inside.store
+    space = inside.space_id
     store.uses.write(0)
-    with memory._write("prune") as write:
+    with inside.write("prune") as write:
         now = from_micros(write.at)
         changed = (
             pruning.pruned(store, space)
@@ -419,7 +427,7 @@ def prune(
     creates=True,
 )
 def set_inverse(
-    memory: Memory,
+    inside: Inside,
     relation: Relation,
     inverse: Annotated[
         str, Param("The relation that takes over.", example="viable_after_fix", rule=RELATION)
@@ -429,13 +437,13 @@ def set_inverse(
 
     It applies to all spaces.
     """
-    with memory._write("set_inverse"):
-        memory._store.edges.set_inverse(relation, inverse)
+    with inside.write("set_inverse"):
+        inside.store.edges.set_inverse(relation, inverse)
     return {relation: inverse}
 
 
 def _holding(
-    memory: Memory,
+    inside: Inside,
     source: str,
     relation: str | None,
     target: str | None,
@@ -448,15 +456,16 @@ def _holding(
 
     Raise NotFound, with `hint` in the message, if there is none; with `may_lack` return [].
     """
-    store, space = memory._store, memory._space_id
-    memory._require_space()
+    store = inside.store
+    space = inside.space_id
+    inside.require_space()
     if may_lack and store.entities.node(space, source) is None:
         return []
     wanted = EdgeFilter(
-        node=memory._named_node(source),
+        node=inside.named_node(source),
         direction="out",
         relation=relation,
-        target=None if target is None else memory._named_node(target),
+        target=None if target is None else inside.named_node(target),
     )
     edges = store.edges.find(space, wanted, NOW if at is None else AsOf(valid=at))
     if not edges and not may_lack:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from hades.domain.graph import About, Entity, Mentioned, NodeKind, Related, Resolution, row_of
 from hades.domain.rules import clean_name
 from hades.domain.times import from_micros
 from hades.errors import InvalidInput, NotFound
-from hades.language.names import spoken
+from hades.language.wording import spoken
 from hades.language.words import characters_at
+from hades.operations import edges, questions
 from hades.operations.declare import Param, Role, operation
+from hades.operations.indexing import catch_up, index_pending
+from hades.operations.inside import Inside
 from hades.operations.parameters import (
     PAGE_AT_MOST,
     DryRun,
@@ -24,9 +27,6 @@ from hades.operations.parameters import (
 )
 from hades.store.records import Progress
 
-if TYPE_CHECKING:
-    from hades.memory import Memory, View
-
 
 @operation(
     "GET",
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     cursor=lambda entity: [entity.name, entity.id],
 )
 def entities(
-    view: View,
+    inside: Inside,
     glob: Glob = None,
     *,
     after: Annotated[tuple[str, int] | None, Param("Only entities after this name and id.")] = None,
@@ -46,13 +46,13 @@ def entities(
 
     `limit` and `after` (name and id of the last one seen) page through a long list.
     """
-    with view._store.snapshot():
-        view._require_space()
-        return view._store.entities.list(view._space_id, glob, view.as_of, after, limit)
+    with inside.store.snapshot():
+        inside.require_space()
+        return inside.store.entities.list(inside.space_id, glob, inside.as_of, after, limit)
 
 
 @operation("GET", "/about/{name}", command="about", asks=True)
-def about(view: View, name: Name, limit: Most = 20) -> About:
+def about(inside: Inside, name: Name, limit: Most = 20) -> About:
     """Show what is known about a name: what it is, its facts, its mentions, and names near it.
 
     The sentence that says what it is comes from a text of the memory; the reader chooses it. Each
@@ -61,27 +61,29 @@ def about(view: View, name: Name, limit: Most = 20) -> About:
     from hades.models.encoder import reader_of
     from hades.recall.rank.unit_reading import definition
 
-    view._bring_up_to_date(None)
-    store = view._store
-    node = view._meant_node(name)
+    catch_up(inside, None)
+    store = inside.store
+    node = inside.meant_node(name)
     main = store.entities.describe(node).name
     title = spoken(main.rpartition("/")[2]) if NodeKind.TOPIC.has(node) else main
-    hits = view.search(f"What is {title}?")
+    hits = questions.search(inside, f"What is {title}?")
     with store.snapshot():
-        own = _own_entities(view, store.entities.node(view._space_id, title, view.as_of) or node)
-        known_since = store.entities.first_known(node, own, view.as_of)
+        own = _own_entities(
+            inside, store.entities.node(inside.space_id, title, inside.as_of) or node
+        )
+        known_since = store.entities.first_known(node, own, inside.as_of)
         if known_since is None:
             raise NotFound(f"Nothing was known of {main!r} at this time.")
-        entity = view.entity(title) if own else Entity(title)
-        told = view.edges(main, all=True, limit=PAGE_AT_MOST)
-        mentions = _mentions(view, own, limit)
-        near = store.mentions.together(own, *store.moment(view.as_of), limit)
-    now = from_micros(store.moment(view.as_of)[0])
+        known = entity(inside, title) if own else Entity(title)
+        told = edges.edges(inside, main, all=True, limit=PAGE_AT_MOST)
+        mentions = _mentions(inside, own, limit)
+        near = store.mentions.together(own, *store.moment(inside.as_of), limit)
+    now = from_micros(store.moment(inside.as_of)[0])
     return About(
-        replace(entity, name=main, kind="topic") if NodeKind.TOPIC.has(node) else entity,
+        replace(known, name=main, kind="topic") if NodeKind.TOPIC.has(node) else known,
         *definition(
-            reader_of(view._finder.encoder),
-            (title, *entity.aliases, *entity.merged),
+            reader_of(inside.finder.encoder),
+            (title, *known.aliases, *known.merged),
             [hit.chunk for hit in hits],
         ),
         known_since,
@@ -93,24 +95,24 @@ def about(view: View, name: Name, limit: Most = 20) -> About:
 
 
 @operation("GET", "/entity/{name}", timed=True)
-def entity(view: View, name: EntityName) -> Entity:
+def entity(inside: Inside, name: EntityName) -> Entity:
     """Show one entity, by any of its names."""
-    with view._store.snapshot():
-        view._require_space()
-        return view._store.entities.get(view._space_id, name, view.as_of)
+    with inside.store.snapshot():
+        inside.require_space()
+        return inside.store.entities.get(inside.space_id, name, inside.as_of)
 
 
 @operation("GET", "/mentions/{name}", command="mentions", asks=True)
-def mentions(view: View, name: Name, limit: Most = 100) -> list[Mentioned]:
+def mentions(inside: Inside, name: Name, limit: Most = 100) -> list[Mentioned]:
     """List the passages that mention an entity, and where."""
-    view._bring_up_to_date(None)
-    with view._store.snapshot():
-        return _mentions(view, _own_entities(view, view._named_node(name)), limit)
+    catch_up(inside, None)
+    with inside.store.snapshot():
+        return _mentions(inside, _own_entities(inside, inside.named_node(name)), limit)
 
 
 @operation("POST", "/entities/alias", role=Role.WRITER, command="alias")
 def add_alias(
-    memory: Memory,
+    inside: Inside,
     name: EntityName,
     alias: Annotated[
         str,
@@ -122,14 +124,14 @@ def add_alias(
     ],
 ) -> Entity:
     """Add another name to an entity."""
-    with memory._write("add_alias") as write:
-        memory._store.entities.add_alias(write, memory._space_id, name, alias)
-        return memory.entity(name)
+    with inside.write("add_alias") as write:
+        inside.store.entities.add_alias(write, inside.space_id, name, alias)
+        return entity(inside, name)
 
 
 @operation("POST", "/entities/kind", role=Role.WRITER, command="kind")
 def set_kind(
-    memory: Memory,
+    inside: Inside,
     name: EntityName,
     kind: Annotated[
         str,
@@ -137,14 +139,14 @@ def set_kind(
     ],
 ) -> Entity:
     """Set the kind of an entity: person, method, place …"""
-    with memory._write("set_kind") as write:
-        memory._store.entities.set_kind(write, memory._space_id, name, kind)
-        return memory.entity(name)
+    with inside.write("set_kind") as write:
+        inside.store.entities.set_kind(write, inside.space_id, name, kind)
+        return entity(inside, name)
 
 
 @operation("POST", "/entities/name", role=Role.WRITER, command="rename")
 def rename(
-    memory: Memory,
+    inside: Inside,
     name: EntityName,
     new_name: Annotated[
         str,
@@ -159,14 +161,14 @@ def rename(
 
     The new name may be an alias of it, but not a name of another entity or topic.
     """
-    with memory._write("rename") as write:
-        memory._store.entities.rename(write, memory._space_id, name, new_name)
-        return memory.entity(new_name)
+    with inside.write("rename") as write:
+        inside.store.entities.rename(write, inside.space_id, name, new_name)
+        return entity(inside, new_name)
 
 
 @operation("POST", "/entities/merge", role=Role.WRITER, command="merge")
 def merge(
-    memory: Memory,
+    inside: Inside,
     keep: Annotated[str, Param("The entity that stays.", example="Tim Burton")],
     *others: Annotated[str, Param("The entities to merge into it.", example=["T. Burton"])],
 ) -> Entity:
@@ -175,15 +177,15 @@ def merge(
         raise InvalidInput("Name at least two entities to merge.")
     for name in (keep, *others):
         clean_name(name, "entity")
-    with memory._write("merge") as write:
+    with inside.write("merge") as write:
         for other in others:
-            memory._store.entities.merge(write, memory._space_id, keep, other)
-        return memory.entity(keep)
+            inside.store.entities.merge(write, inside.space_id, keep, other)
+        return entity(inside, keep)
 
 
 @operation("POST", "/entities/split", role=Role.WRITER, command="split")
 def split(
-    memory: Memory,
+    inside: Inside,
     name: Annotated[
         str,
         Param(
@@ -194,14 +196,14 @@ def split(
     ],
 ) -> Entity:
     """Undo a merge, or turn an alias into an entity."""
-    with memory._write("split") as write:
-        memory._store.entities.split(write, memory._space_id, name)
-        return memory.entity(name)
+    with inside.write("split") as write:
+        inside.store.entities.split(write, inside.space_id, name)
+        return entity(inside, name)
 
 
 @operation("POST", "/resolve", role=Role.WRITER, command="resolve", job=True, needs_space=True)
 def resolve(
-    memory: Memory,
+    inside: Inside,
     *,
     repositories: Annotated[
         bool, Param("Also propose repositories for papers without one.", flag="--repositories")
@@ -221,33 +223,32 @@ def resolve(
     from hades.lifecycle.resolve import EntityResolver
 
     if not dry_run:
-        memory._index_pending(on_progress)
-    finder = memory._finder
+        index_pending(inside, on_progress)
+    finder = inside.finder
     report = on_progress or (lambda _what, _done, _total: None)
     resolver = EntityResolver(
-        memory._store, memory._space_id, memory._actor, lambda: finder.encoder, report, dry_run
+        inside.store, inside.space_id, inside.actor, lambda: finder.encoder, report, dry_run
     )
     resolved = resolver.run()
     if repositories:
         resolved = replace(
             resolved,
             proposed=propose_repositories(
-                memory._store, memory._space_id, memory._actor, dry_run=dry_run
+                inside.store, inside.space_id, inside.actor, dry_run=dry_run
             ),
         )
     return resolved
 
 
-def _own_entities(view: View, node: int) -> list[int]:
+def _own_entities(inside: Inside, node: int) -> list[int]:
     """Return the ids of the entities that mean the same as a node."""
-    nodes = view._store.entities.same_as(view._space_id, node, view.as_of)
+    nodes = inside.store.entities.same_as(inside.space_id, node, inside.as_of)
     return [row_of(other) for other in nodes if NodeKind.ENTITY.has(other)]
 
 
-def _mentions(view: View, own: list[int], limit: int) -> list[Mentioned]:
-    store = view._store
-    rows = store.mentions.find(own, *store.moment(view.as_of), limit)
-    chunks = store.chunks.find([chunk for chunk, _ in rows], view.as_of)
+def _mentions(inside: Inside, own: list[int], limit: int) -> list[Mentioned]:
+    rows = inside.store.mentions.find(own, *inside.store.moment(inside.as_of), limit)
+    chunks = inside.store.chunks.find([chunk for chunk, _ in rows], inside.as_of)
     return [
         Mentioned(
             chunk=chunks[chunk].chunk,

@@ -25,7 +25,10 @@ from hades.errors import Conflict, InvalidInput, NotFound
 from hades.language.names import name_key
 from hades.lifecycle import fact_changes
 from hades.lifecycle.authority import ENDS_OF_EDGE, against, ends_of, is_told, may_change
+from hades.operations import proposals, states
 from hades.operations.declare import Param, Role, operation
+from hades.operations.edges import edges, relate, unrelate
+from hades.operations.inside import Inside
 from hades.operations.parameters import DryRun, ModelName, TopicGlob
 from hades.operations.proposals import apply_change, undone
 from hades.store.archive import LOST
@@ -34,7 +37,6 @@ from hades.store.records import EdgeDraft, EdgeFilter, Progress
 if TYPE_CHECKING:
     from hades.language.english.prose_facts import ProseFact
     from hades.lifecycle.model_facts import ModelReader
-    from hades.memory import Memory
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 """The start of a fact that is only known to have ended."""
@@ -42,7 +44,7 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 @operation("POST", "/extract", role=Role.WRITER, command="extract", job=True)
 def extract(
-    memory: Memory,
+    inside: Inside,
     topic: Annotated[
         str | None, Param("Only this topic (default: all).", example="design/approach_x")
     ] = None,
@@ -69,16 +71,18 @@ def extract(
     """
     needed = clean_share(threshold, "threshold")
     if topic is not None:
-        memory.get(topic)
-    run = _Run(memory, 0.9 if needed is None else needed, dry_run, model)
+        states.get(inside, topic)
+    run = _Run(inside, 0.9 if needed is None else needed, dry_run, model)
     return run.read(topic, glob, on_progress or (lambda _what, _done, _total: None))
 
 
 class _Run:
     """One run of `extract`, with its facts and outcomes so far."""
 
-    def __init__(self, memory: Memory, threshold: float, dry_run: bool, model: str | None) -> None:
-        self.memory, self.threshold, self.dry_run = memory, threshold, dry_run
+    def __init__(self, inside: Inside, threshold: float, dry_run: bool, model: str | None) -> None:
+        self.inside = inside
+        self.threshold = threshold
+        self.dry_run = dry_run
         self.reader: ModelReader | None = None
         if model is not None:
             from hades.lifecycle.model_facts import ModelReader
@@ -93,13 +97,14 @@ class _Run:
         """The changes that wait or were rejected, each with the topic it was extracted from."""
         self.waiting: dict[tuple[str, ...], float] = {}
         """The highest confidence with which any topic proposed each waiting change."""
-        for known in memory.proposals("all"):
+        for known in proposals.proposals(inside, "all"):
             if known.kind in ("relate", "unrelate") and known.status in ("waiting", "rejected"):
                 self._note_proposal(known.kind, known.fields, known.confidence, known.status)
 
     def read(self, topic: str | None, glob: str | None, report: Progress) -> Extraction:
         """Extract and store facts of states that changed since the last run of these arguments."""
-        store, space = self.memory._store, self.memory._space_id
+        store = self.inside.store
+        space = self.inside.space_id
         arguments = f"{self.by}\0{topic}\0{glob}\0{self.threshold}"
         # A digest, so that a purged name leaves no trace in it.
         mark = f"history:{space}:extracted:{sha256(arguments.encode()).hexdigest()[:16]}"
@@ -107,11 +112,12 @@ class _Run:
         generation, _, last = (store.meta(mark) or "").partition(" ")
         own = store.meta("generation") or ""
         after = int(last) if last and generation == own else 0
-        changed, is_lost = list(store.topics.changed(space, after, topic, glob)), False
+        changed = list(store.topics.changed(space, after, topic, glob))
+        is_lost = False
         for number, (name, version, change) in enumerate(changed, start=1):
             report("extracting", number - 1, len(changed))
             try:
-                state = self.memory.get(name, version)
+                state = states.get(self.inside, name, version)
             except NotFound:  # purged or forgotten meanwhile
                 pass
             except LOST as error:  # the mark stays before it, so that a later run reads it
@@ -125,7 +131,7 @@ class _Run:
             # One commit may have written several states.
             ends = number == len(changed) or changed[number][2] > change
             if ends and not (is_lost or self.dry_run):
-                with self.memory.batch():
+                with self.inside.batch():
                     store.set_meta(mark, f"{own} {change}")
         report("extracting", len(changed), len(changed))
         return Extraction(
@@ -165,10 +171,10 @@ class _Run:
             stated = self.reader.read(state, dry_run=self.dry_run)
         if not stated:
             return
-        with undone(self.memory) if self.dry_run else self.memory.batch():
+        with undone(self.inside) if self.dry_run else self.inside.batch():
             for fact in (self._placed(prose, state) for prose in stated):
                 try:
-                    with self.memory.batch():
+                    with self.inside.batch():
                         outcome = self._store(fact, state)
                 except (InvalidInput, Conflict, NotFound) as error:
                     outcome = "refused"
@@ -190,8 +196,15 @@ class _Run:
         unread = (fact.valid_from and not since) or (fact.valid_to and not until)
         begins = since or (_EARLIEST if until and not fact.negated else state.valid_from)
         return ExtractedFact(
-            *(subject, fact.relation, fact.object, fact.exclusive, fact.negated),
-            *(0.0 if unread else min(fact.confidence, state.confidence), begins, until, state.id),
+            subject,
+            fact.relation,
+            fact.object,
+            fact.exclusive,
+            fact.negated,
+            0.0 if unread else min(fact.confidence, state.confidence),
+            begins,
+            until,
+            state.id,
             start=fact.start,
             end=fact.end,
             evidence=state.content[fact.start : fact.end].replace("\x00", ""),
@@ -222,7 +235,7 @@ class _Run:
         changed = self._changed_by(fact)
         if fact.confidence < self.threshold or not self._may_change(state, changed):
             return self._propose("relate", fields, fact, state, changed)
-        self.memory.relate(**fields, create=True)
+        relate(self.inside, **fields, create=True)
         self._end(self._ended_by(fact), fact, state, fact.valid_from)
         return "applied"
 
@@ -234,7 +247,7 @@ class _Run:
             if self._is_undecided("unrelate", fields) or not self._may_change(state, [edge]):
                 outcome = self._propose("unrelate", fields, fact, state, [edge])
             else:
-                self.memory.unrelate(edge.id, at=at)
+                unrelate(self.inside, edge.id, at=at)
         return outcome
 
     def _propose(
@@ -246,19 +259,23 @@ class _Run:
         changed: list[Edge],
     ) -> str:
         """Propose a change, unless it waits or was rejected. Return `proposed` or `known`."""
-        memory = self.memory
+        inside = self.inside
         surest = self.waiting.get(_edge_key(kind, fields), -1.0)
         if self._is_undecided(kind, fields) or surest >= fact.confidence:
             return "known"
-        with undone(memory):
-            apply_change(memory, kind, fields, fact.confidence)
+        with undone(inside):
+            apply_change(inside, kind, fields, fact.confidence)
         why = f"{state.id} says “{fact.evidence}”"
         if changed:
             author = self._author(state)
-            why += against(memory._store, memory._space_id, state, author, changed)
-        with memory._write("propose") as write:
-            memory._store.proposals.add(
-                *(write, memory._space_id, memory._actor, kind, fields),
+            why += against(inside.store, inside.space_id, state, author, changed)
+        with inside.write("propose") as write:
+            inside.store.proposals.add(
+                write,
+                inside.space_id,
+                inside.actor,
+                kind,
+                fields,
                 confidence=fact.confidence,
                 threshold=1.0,
                 why=why,
@@ -267,17 +284,16 @@ class _Run:
         return "proposed"
 
     def _author(self, state: State) -> str:
-        memory = self.memory
-        author = memory._store.topics.author(memory._space_id, state.topic, state.version)
+        author = self.inside.store.topics.author(self.inside.space_id, state.topic, state.version)
         return author or ""
 
     def _may_change(self, state: State, edges: list[Edge]) -> bool:
-        memory = self.memory
-        return may_change(memory._store, memory._space_id, self._author(state), edges)
+        return may_change(self.inside.store, self.inside.space_id, self._author(state), edges)
 
     def _changed_by(self, fact: ExtractedFact) -> list[Edge]:
         """Return the edges that a fact would end or change."""
-        store, space = self.memory._store, self.memory._space_id
+        store = self.inside.store
+        space = self.inside.space_id
         source, target = (store.entities.node(space, name) for name in (fact.subject, fact.object))
         if source is None:
             return []
@@ -293,14 +309,15 @@ class _Run:
         for relation in ENDS.get(fact.relation, ()):
             over += self._edges(fact, relation)
         for relation in ENDS_ELSEWHERE.get(fact.relation, ()):
-            held = self.memory.edges(fact.subject, relation=relation, direction="out")
+            held = edges(self.inside, fact.subject, relation=relation, direction="out")
             over += [edge for edge in held if name_key(edge.target.name) != name_key(fact.object)]
         start = fact.valid_from
         return [edge for edge in over if edge.valid_to is None and edge.valid_from < start]
 
     def _edges(self, fact: ExtractedFact, relation: str) -> list[Edge]:
         """Return the edges of a relation between the ends of a fact, also ended ones."""
-        store, space = self.memory._store, self.memory._space_id
+        store = self.inside.store
+        space = self.inside.space_id
         nodes = [store.entities.node(space, name) for name in (fact.subject, fact.object)]
         if None in nodes:
             return []

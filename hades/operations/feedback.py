@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from hades.domain.feedback import (
     Feedback,
@@ -20,10 +20,8 @@ from hades.domain.rules import clean_list, clean_number
 from hades.domain.times import NOW
 from hades.errors import Conflict, InvalidInput
 from hades.operations.declare import Param, Role, operation
+from hades.operations.inside import Inside
 from hades.operations.parameters import NUMBER_AT_MOST, TEXT_CHARACTERS_AT_MOST, Limit
-
-if TYPE_CHECKING:
-    from hades.memory import Memory, View
 
 VERDICTS_AT_MOST = 100
 Snapshot = Annotated[
@@ -39,7 +37,7 @@ Snapshot = Annotated[
 
 @operation("POST", "/feedback/{recall}", role=Role.WRITER, command="feedback")
 def feedback(
-    memory: Memory,
+    inside: Inside,
     recall: Annotated[
         str,
         Param("The id of a recall, as `query-log` lists it.", example="3f9a1c", characters=100),
@@ -84,15 +82,14 @@ def feedback(
         raise InvalidInput(f"One feedback has at most {VERDICTS_AT_MOST} verdicts.")
     from hades.lifecycle.learning import Learner
 
-    store, space = memory._store, memory._space_id
-    with memory._write("feedback") as write:
-        shown = store.query_log.get(space, recall)
+    with inside.write("feedback") as write:
+        shown = inside.store.query_log.get(inside.space_id, recall)
         verdicts = given_verdicts(shown, good, bad, answer or "")
         if not verdicts and answer:
             raise InvalidInput("The answer cites nothing that was shown: write [1], [F1] or (P1).")
         if not verdicts:
             raise InvalidInput("Say what was good or bad: a path, a fact, a passage or an answer.")
-        before = store.feedback.verdicts(space, recall)
+        before = inside.store.feedback.verdicts(inside.space_id, recall)
         for (kind, number), verdict in verdicts.items():
             known = before.get((kind, number), verdict)
             if known.good != verdict.good and known.sure and verdict.sure:
@@ -102,12 +99,12 @@ def feedback(
         done = Feedback(recall, len(new), held_out=False, pairs=0, snapshot=0, adopted=False)
         write.cancelled = not new
         if new:
-            learner = Learner(store, write, space, memory._actor)
+            learner = Learner(inside.store, write, inside.space_id, inside.actor)
             judgement = learner.judge(shown, new)
             learner.believe(shown, judgement)
             learner.judge_states(shown, new)
             done = learner.take(recall, judgement)
-        return replace(done, snapshot=store.weights.in_force(space, NOW).snapshot)
+        return replace(done, snapshot=inside.store.weights.in_force(inside.space_id, NOW).snapshot)
 
 
 def _targets(kind: str, given: Iterable[str] | None, name: str) -> list[Target]:
@@ -115,38 +112,39 @@ def _targets(kind: str, given: Iterable[str] | None, name: str) -> list[Target]:
 
 
 @operation("GET", "/query-log", command="query-log", needs_space=True)
-def query_log(view: View, limit: Limit = 20) -> list[LoggedQuery]:
+def query_log(inside: Inside, limit: Limit = 20) -> list[LoggedQuery]:
     """List the last questions and what they were shown.
 
     The newest comes first. The questions of another process may appear some time later, because
     they are written together.
     """
-    return view._store.query_log.last(view._space_id, limit)
+    return inside.store.query_log.last(inside.space_id, limit)
 
 
 @operation("GET", "/weights", command="weights show", timed=True, needs_space=True)
-def weights(view: View) -> dict[str, float]:
+def weights(inside: Inside) -> dict[str, float]:
     """Show the weights in force: every parameter with its value."""
-    return view._store.weights.in_force(view._space_id, view.as_of).parameters()
+    return inside.store.weights.in_force(inside.space_id, inside.as_of).parameters()
 
 
 @operation("GET", "/weights/snapshots", command="weights snapshots", needs_space=True)
-def weight_snapshots(view: View) -> list[WeightSnapshot]:
+def weight_snapshots(inside: Inside) -> list[WeightSnapshot]:
     """List the weight snapshots of the space, oldest first."""
-    return view._store.weights.find(view._space_id)
+    return inside.store.weights.find(inside.space_id)
 
 
 @operation("GET", "/weights/diff", command="weights diff", needs_space=True)
 def weights_diff(
-    view: View,
+    inside: Inside,
     before: Snapshot = 0,
     after: Annotated[
         int | None, Param("The other snapshot (default: the one in force).", most=NUMBER_AT_MOST)
     ] = None,
 ) -> list[ParameterChange]:
     """Show the parameters in which two weight snapshots differ."""
-    table, space = view._store.weights, view._space_id
-    current = table.in_force(space, view.as_of).snapshot
+    table = inside.store.weights
+    space = inside.space_id
+    current = table.in_force(space, inside.as_of).snapshot
     old = table.get(space, before).parameters()
     new = table.get(space, current if after is None else after).parameters()
     return [
@@ -157,13 +155,14 @@ def weights_diff(
 
 
 @operation("POST", "/weights/rollback/{snapshot}", role=Role.WRITER, command="weights rollback")
-def weights_rollback(memory: Memory, snapshot: Snapshot) -> WeightSnapshot:
+def weights_rollback(inside: Inside, snapshot: Snapshot) -> WeightSnapshot:
     """Bring back the weights of a snapshot (0: the shipped ones).
 
     They become a new snapshot, so that the past stays as it was. Learning starts again from it.
     """
-    with memory._write("rollback_weights") as write:
-        table, space = memory._store.weights, memory._space_id
+    with inside.write("rollback_weights") as write:
+        table = inside.store.weights
+        space = inside.space_id
         chosen = table.get(space, snapshot)
         number = table.add(write, space, chosen, adopted=True)
     return next(row for row in table.find(space) if row.id == number)

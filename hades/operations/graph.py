@@ -1,14 +1,17 @@
-"""The graph around a name: paths, neighbours, subgraphs, working memory."""
+"""The graph around a name: paths, neighbours, subgraphs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
-from hades.domain.answer import FoundPaths, Neighbour, Path, Subgraph, WorkingMemory
+from hades.domain.answer import FoundPaths, Neighbour, Path, Subgraph
 from hades.domain.rules import clean_name, clean_share
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
+from hades.operations.hierarchy import hierarchy
+from hades.operations.indexing import catch_up, ready
+from hades.operations.inside import Inside
 from hades.operations.parameters import (
     HOPS_AT_MOST,
     Hops,
@@ -17,28 +20,23 @@ from hades.operations.parameters import (
     Name,
     Question,
     Relations,
-    TopicName,
     WhichWay,
-    token_budget,
     whole_number,
 )
 from hades.store.records import Direction
 
 if TYPE_CHECKING:
-    from hades.memory import View
     from hades.recall.paths.edge_walk import EdgeChoice
 
 Boosts = Annotated[
     Iterable[str] | None,
     Param("Multiply the weight of a relation: cites=0.6.", "--boost", characters=300),
 ]
-BUDGET_TOKENS = 2_000
-BUDGET_TOKENS_AT_LEAST = 50
 
 
 @operation("GET", "/paths", command="paths", asks=True)
 def paths(
-    view: View,
+    inside: Inside,
     source: Annotated[str, Param("Where to start from.", example="design/approach_x")],
     target: Annotated[str, Param("What to reach.", example="bugs/bug_y")],
     limit: Limit = 5,
@@ -67,12 +65,15 @@ def paths(
     from hades.recall.paths import neighbourhood
 
     scoring = PathScoring(
-        *(decay_rate, pruning_threshold, length_correction, hub_demotion),
+        decay_rate,
+        pruning_threshold,
+        length_correction,
+        hub_demotion,
         boosts=dict(map(_boost, boost or ())),
     )
-    view._bring_up_to_date(None)
-    ends = view._meant_node(source), view._meant_node(target)
-    with view._engine.query_context(view._scope(), nodes=ends) as query:
+    catch_up(inside, None)
+    ends = inside.meant_node(source), inside.meant_node(target)
+    with inside.query_context(nodes=ends) as query:
         found, left_out = neighbourhood.paths(query, *ends, scoring, limit=limit, hops=hops)
     if not found and left_out:
         searched = f"No path between {source!r} and {target!r} was found among the nodes searched"
@@ -82,7 +83,7 @@ def paths(
 
 @operation("GET", "/query-paths", command="query-paths", asks=True)
 def query_paths(
-    view: View,
+    inside: Inside,
     question: Question,
     limit: Annotated[
         int, whole_number("How many paths to show.", "limit", least=1, most=20, flag="--limit/-n")
@@ -102,21 +103,21 @@ def query_paths(
     from hades.context.text.paths import cluster_summary, format_path_prompt
     from hades.recall.paths.hierarchy_paths import Narrowing, best_paths, descend, path_scoring
 
-    view._ready(question, None)
+    ready(inside, question, None)
     scoring = path_scoring(dict(map(_boost, boost or ())))
-    vector = view._finder.encoder.encode([question])[0]
-    with view._engine.query_context(view._scope(), question=question) as query:
+    vector = inside.finder.encoder.encode([question])[0]
+    with inside.query_context(question=question) as query:
         candidates = descend(query, vector, Narrowing())
         found = best_paths(query, candidates, scoring, limit, longest)
     names = [name for name, _ in candidates.clusters]
-    summary = cluster_summary(names, view.hierarchy().clusters) if names else ""
+    summary = cluster_summary(names, hierarchy(inside).clusters) if names else ""
     prompt = format_path_prompt(found, summary)
     return FoundPaths(question, summary, tuple(found), prompt, candidates.reasons)
 
 
 @operation("GET", "/neighbours/{name}", command="neighbours", asks=True)
 def neighbours(
-    view: View,
+    inside: Inside,
     name: Name,
     limit: Limit = 20,
     *,
@@ -133,9 +134,9 @@ def neighbours(
     chosen = _choice(relation, direction, least_weight)
     from hades.recall.paths import edge_walk, neighbourhood
 
-    view._bring_up_to_date(None)
-    node = view._meant_node(name)
-    with view._engine.query_context(view._scope(), nodes=[node]) as query:
+    catch_up(inside, None)
+    node = inside.meant_node(name)
+    with inside.query_context(nodes=[node]) as query:
         if chosen is not None:
             return edge_walk.neighbours(query, node, chosen, limit=limit, hops=hops)
         return neighbourhood.neighbours(query, node, limit=limit, hops=hops)
@@ -143,7 +144,7 @@ def neighbours(
 
 @operation("GET", "/subgraph", command="subgraph", asks=True)
 def subgraph(
-    view: View,
+    inside: Inside,
     *names: Annotated[str, Param("The topics or entities.", example=["design/approach_x"])],
     hops: Annotated[
         int, whole_number("How many edges away at most.", "hops", most=HOPS_AT_MOST, flag="--hops")
@@ -164,42 +165,12 @@ def subgraph(
         raise InvalidInput("Name at least one topic or entity whose edges are chosen.")
     from hades.recall.paths import edge_walk, neighbourhood
 
-    view._bring_up_to_date(None)
-    nodes = [view._meant_node(name) for name in names]
-    with view._engine.query_context(view._scope(), nodes=nodes) as query:
+    catch_up(inside, None)
+    nodes = [inside.meant_node(name) for name in names]
+    with inside.query_context(nodes=nodes) as query:
         if chosen is not None:
             return edge_walk.subgraph(query, nodes, chosen, limit=limit, hops=hops)
         return neighbourhood.subgraph(query, nodes, limit=limit, hops=hops)
-
-
-@operation("GET", "/working-memory/{topic}", command="working-memory", asks=True)
-def working_memory(
-    view: View,
-    topic: TopicName,
-    *,
-    budget: Annotated[int, token_budget(BUDGET_TOKENS_AT_LEAST)] = BUDGET_TOKENS,
-) -> WorkingMemory:
-    """Collect what to know before working on a topic.
-
-    The result holds its latest state, earlier and important states, and linked topics, within a
-    budget of tokens. `reasons` says what was left out.
-    """
-    from hades.context.working_memory import gather
-
-    near = _near(view, topic)
-    with view._store.snapshot():
-        return gather(view._store, view._space_id, view.as_of, topic, near, budget)
-
-
-def _near(view: View, topic: str) -> list[tuple[str, Path]]:
-    """Index new states, then return the topics linked to a topic, nearest first, with the path."""
-    view._bring_up_to_date(None)
-    from hades.context.working_memory import RELATED_AT_MOST
-    from hades.recall.paths import neighbourhood
-
-    node = view._named_node(topic)
-    with view._engine.query_context(view._scope(), nodes=[node]) as query:
-        return neighbourhood.related_topics(query, node, limit=RELATED_AT_MOST)
 
 
 def _boost(given: str) -> tuple[str, float]:

@@ -25,12 +25,13 @@ from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import NOW, from_micros, from_micros_or_none
 from hades.errors import Denied, InvalidInput, NotFound
 from hades.operations.declare import Param, Role, operation
+from hades.operations.indexing import index_pending
+from hades.operations.inside import Inside
 from hades.operations.parameters import DryRun, Limit, ModelName, whole_number
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
     from hades.index.indexes import Indexes
-    from hades.memory import Memory, View
 
 BRIDGES = "refresh bridges"
 """The action in the change log."""
@@ -50,7 +51,7 @@ ClusterName = Annotated[
 
 @operation("POST", "/organise", role=Role.WRITER, command="organise", job=True, needs_space=True)
 def organise(
-    memory: Memory,
+    inside: Inside,
     *,
     if_due: Annotated[
         bool,
@@ -80,36 +81,36 @@ def organise(
     from hades.models.chat import open_chat_model
 
     begun = time.monotonic()
-    _check_request(memory, restore, seed, alone=not (if_due or dry_run or model is not None))
+    _check_request(inside, restore, seed, alone=not (if_due or dry_run or model is not None))
     chat = None if model is None else open_chat_model(model)
-    memory._index_pending(on_progress, for_question=False)
-    current = _current(memory)
+    index_pending(inside, on_progress, for_question=False)
+    current = _current(inside)
     due = "the space had no hierarchy"
     if current is not None and current.drift is not None:
         due = current.drift.due
     if if_due and not due:
         return Organisation(current, False, "the space has not changed much since")
-    indexes = _indexes(memory, on_progress)
-    if if_due and not indexes.visible(memory._space_id, NOW).any():
+    indexes = _indexes(inside, on_progress)
+    if if_due and not indexes.visible(inside.space_id, NOW).any():
         return Organisation(current, False, "the space has no passages")
     if restore is not None:
-        making.restore(memory._store, memory._space_id, memory._actor, indexes, restore)
-        return Organisation(_current(memory), True, f"hierarchy {restore} was restored")
+        making.restore(inside.store, inside.space_id, inside.actor, indexes, restore)
+        return Organisation(_current(inside), True, f"hierarchy {restore} was restored")
     load_libraries()
     report = on_progress or (lambda _what, _done, _total: None)
     run = making.Organiser(
-        memory._store,
-        memory._space_id,
-        memory._actor,
+        inside.store,
+        inside.space_id,
+        inside.actor,
         indexes,
-        memory._finder.encoder,
+        inside.finder.encoder,
         seed,
         report,
         chat,
     )
     planned = run.run(dry_run=dry_run)
     return Organisation(
-        planned if dry_run else _current(memory),
+        planned if dry_run else _current(inside),
         not dry_run,
         run.why or due,
         round(time.monotonic() - begun, 1),
@@ -119,16 +120,16 @@ def organise(
     )
 
 
-def _check_request(memory: Memory, restore: int | None, seed: int, *, alone: bool) -> None:
+def _check_request(inside: Inside, restore: int | None, seed: int, *, alone: bool) -> None:
     """Refuse what cannot be organised; `alone` says that `restore` has no other argument."""
     if clean_number(seed, "seed") is None or seed > SEED_AT_MOST:
         raise InvalidInput(f"A seed is a whole number from 0 to {SEED_AT_MOST}.")
     if restore is not None and not alone:
         raise InvalidInput("An earlier hierarchy is brought back as it was: give `restore` alone.")
-    if memory._store.read_only:
+    if inside.store.read_only:
         raise Denied("The memory is open for reading only: it cannot be organised.")
     if restore is not None:
-        known = memory._store.hierarchies.history(memory._space_id, NOW)
+        known = inside.store.hierarchies.history(inside.space_id, NOW)
         ends = {hierarchy.id: hierarchy.until for hierarchy in known}
         if restore not in ends:
             lists = "`hades hierarchy --history` lists them"
@@ -140,7 +141,7 @@ def _check_request(memory: Memory, restore: int | None, seed: int, *, alone: boo
 @operation(
     "POST", "/bridges", role=Role.WRITER, command="refresh-bridges", long=True, needs_space=True
 )
-def refresh_bridges(memory: Memory, *, on_progress: Progress | None = None) -> dict[str, int]:
+def refresh_bridges(inside: Inside, *, on_progress: Progress | None = None) -> dict[str, int]:
     """Store the best bridges of clusters that changed since last time.
 
     A bridge joins two passages of different clusters of level 2 by a rare name that both mention.
@@ -149,28 +150,30 @@ def refresh_bridges(memory: Memory, *, on_progress: Progress | None = None) -> d
     """
     from hades.recall.bridge_cache import held, hot_bridges
 
-    memory._index_pending(on_progress, for_question=False)
-    store = memory._store
-    with memory._engine.query_context(memory._scope(), on_progress) as query:
+    index_pending(inside, on_progress, for_question=False)
+    store = inside.store
+    with inside.query_context(on_progress) as query:
         arrays = query.clusters()
-        known = store.bridges.of_space(memory._space_id)
+        known = store.bridges.of_space(inside.space_id)
         if arrays is None:
-            moved, new, gone = list[int](), [], known
+            moved = list[int]()
+            new = []
+            gone = known
         else:
-            moved = store.bridges.moved(memory._space_id, arrays.hierarchy.id)
+            moved = store.bridges.moved(inside.space_id, arrays.hierarchy.id)
             current = {*arrays.numbers.tolist()} - {*moved}
             gone = [row for row in known if row.cluster not in current or not held(query, row)]
             new = hot_bridges(query, arrays, map(arrays.numbers.tolist().index, moved))
     if gone or new:
-        with store.transaction(), store.write(memory._actor, BRIDGES, memory._space_id) as write:
-            store.bridges.replace(write, memory._space_id, gone, new)
+        with store.transaction(), store.write(inside.actor, BRIDGES, inside.space_id) as write:
+            store.bridges.replace(write, inside.space_id, gone, new)
     stored = len(known) - len(gone) + len(new)
     return {"searched": len(moved), "deleted": len(gone), "stored": stored}
 
 
 @operation("GET", "/hierarchy", command="hierarchy", timed=True)
 def hierarchy(
-    view: View,
+    inside: Inside,
     *,
     history: Annotated[bool, Param("List the earlier hierarchies too.", "--history")] = False,
 ) -> HierarchyReport:
@@ -179,18 +182,19 @@ def hierarchy(
     `current.drift` says how far the space has moved from them, and whether organising is due.
     With `history`, the earlier hierarchies are listed too.
     """
-    with view._store.snapshot():
-        view._require_space()
-        store, current = view._store.hierarchies, _current(view)
-        clusters = [] if current is None else store.clusters(current.id, view.as_of)
+    with inside.store.snapshot():
+        inside.require_space()
+        store = inside.store.hierarchies
+        current = _current(inside)
+        clusters = [] if current is None else store.clusters(current.id, inside.as_of)
         clusters.sort(key=lambda cluster: (-cluster.level, -cluster.size, _number(cluster.id)))
-        earlier = store.history(view._space_id, view.as_of) if history else []
+        earlier = store.history(inside.space_id, inside.as_of) if history else []
         return HierarchyReport(current, tuple(clusters), tuple(earlier))
 
 
 @operation("GET", "/clusters/{cluster}", command="clusters", timed=True)
 def clusters(
-    view: View,
+    inside: Inside,
     cluster: ClusterName,
     limit: Limit = 20,
     *,
@@ -204,18 +208,20 @@ def clusters(
     the cluster that it came from.
     """
     number = cluster_number(cluster)
-    with view._store.snapshot():
-        view._require_space()
-        store = view._store.hierarchies
-        known = None if number is None else store.hierarchy_of(view._space_id, number, view.as_of)
+    with inside.store.snapshot():
+        inside.require_space()
+        store = inside.store.hierarchies
+        known = (
+            None if number is None else store.hierarchy_of(inside.space_id, number, inside.as_of)
+        )
         if number is None or known is None:
             raise NotFound(f"There is no cluster {cluster!r}: `hades hierarchy` lists them.")
-        every = {item.id: item for item in store.clusters(known, view.as_of)}
+        every = {item.id: item for item in store.clusters(known, inside.as_of)}
         own = every[cluster_name(number)]
         children = [item for item in every.values() if item.parent == own.id]
-        rows = store.members(number, view.as_of, limit, journal=journal)
-        cites = view._store.chunks.labels(
-            [row.chunk for row in rows], *view._store.moment(view.as_of)
+        rows = store.members(number, inside.as_of, limit, journal=journal)
+        cites = inside.store.chunks.labels(
+            [row.chunk for row in rows], *inside.store.moment(inside.as_of)
         )
         members = [
             Member(
@@ -229,16 +235,18 @@ def clusters(
             if row.chunk in cites
         ]
         children.sort(key=lambda item: (-item.size, _number(item.id)))
-        siblings = _siblings(view, known, own, list(every.values()))
+        siblings = _siblings(inside, known, own, list(every.values()))
         return ClusterReport(own, tuple(children), tuple(siblings), tuple(members))
 
 
-def _siblings(view: View, hierarchy: int, own: Cluster, every: Sequence[Cluster]) -> list[Cluster]:
+def _siblings(
+    inside: Inside, hierarchy: int, own: Cluster, every: Sequence[Cluster]
+) -> list[Cluster]:
     """Return the nearest clusters with the same parent, nearest first."""
     from hades.index.hierarchy import read_centroids
     from hades.index.vectors import product
 
-    rows = view._store.hierarchies.centroids(hierarchy)
+    rows = inside.store.hierarchies.centroids(hierarchy)
     names = [cluster_name(row[0]) for row in rows]
     dims = max(len(row[3]) for row in rows) // 4
     centroids = read_centroids([row[3] for row in rows], dims)
@@ -253,19 +261,19 @@ def _siblings(view: View, hierarchy: int, own: Cluster, every: Sequence[Cluster]
     return others[:SIBLINGS]
 
 
-def _current(view: View) -> Hierarchy | None:
+def _current(inside: Inside) -> Hierarchy | None:
     """Return the hierarchy at the moment of a view, with its drift."""
-    store = view._store.hierarchies
-    current = store.current(view._space_id, view.as_of)
+    store = inside.store.hierarchies
+    current = store.current(inside.space_id, inside.as_of)
     if current is None:
         return None
-    return replace(current, drift=store.drift(current, view._finder.encoder.model, view.as_of))
+    return replace(current, drift=store.drift(current, inside.finder.encoder.model, inside.as_of))
 
 
-def _indexes(memory: Memory, on_progress: Progress | None) -> Indexes:
+def _indexes(inside: Inside, on_progress: Progress | None) -> Indexes:
     with (
         ExitStack() as moment,
-        memory._finder.caught_up(moment, memory._space_id, on_progress) as indexes,
+        inside.finder.caught_up(moment, inside.space_id, on_progress) as indexes,
     ):
         return indexes.snapshot()
 

@@ -19,14 +19,15 @@ from hades.domain.topics import Change, Growth, Lifetime, Space
 from hades.errors import InvalidInput
 from hades.exchange import jsonl, node_link
 from hades.ingest.document import unpack_document, unpack_introductions
+from hades.operations import edges, states
 from hades.operations.declare import Param, operation
+from hades.operations.inside import Inside
 from hades.operations.parameters import Most, whole_number
 from hades.store.records import Phase, Problem, Progress
 
 if TYPE_CHECKING:
     from hades.exchange.servers import Sent
     from hades.exchange.snapshot import GraphSnapshot
-    from hades.memory import Memory, View
 
 _NOT_A_RECORD = (
     *(KeyError, TypeError, ValueError, AttributeError),
@@ -39,59 +40,59 @@ _ASK = "ask a question: it is built again"
 # Spaces
 
 
-def spaces(view: View) -> list[Space]:
+def spaces(inside: Inside) -> list[Space]:
     """List the spaces of the memory, sorted by name."""
-    return view._store.spaces.list()
+    return inside.store.spaces.list()
 
 
-def create_space(memory: Memory, name: str) -> Space:
+def create_space(inside: Inside, name: str) -> Space:
     """Create an empty space; raise Conflict if it exists."""
     clean_name(name, "space")
-    with memory._store.write(memory._actor, "create_space") as write:
-        return memory._store.spaces.create(write, name)
+    with inside.store.write(inside.actor, "create_space") as write:
+        return inside.store.spaces.create(write, name)
 
 
-def drop_space(memory: Memory, name: str) -> None:
+def drop_space(inside: Inside, name: str) -> None:
     """Erase a space with everything in it; raise InvalidInput for the default space."""
-    with memory._store.write(memory._actor, "drop_space") as write:
-        memory._store.spaces.drop(write, name)
-    memory._finish_owed()
+    with inside.store.write(inside.actor, "drop_space") as write:
+        inside.store.spaces.drop(write, name)
+    inside.finish_owed()
 
 
 # Counts and changes
 
 
 @operation("GET", "/stats", command="stats")
-def stats(view: View) -> dict[str, int]:
+def stats(inside: Inside) -> dict[str, int]:
     """Count what this space holds, and show the file's size."""
-    with view._store.snapshot():
-        view._require_space()
-        return view._store.spaces.stats(view._space_id)
+    with inside.store.snapshot():
+        inside.require_space()
+        return inside.store.spaces.stats(inside.space_id)
 
 
 @operation("GET", "/lifetime", needs_space=True)
-def lifetime(view: View) -> Lifetime:
+def lifetime(inside: Inside) -> Lifetime:
     """Return the earliest times for which this space holds something and knew something."""
-    return view._store.spaces.lifetime(view._space_id)
+    return inside.store.spaces.lifetime(inside.space_id)
 
 
 @operation("GET", "/growth", long=True)
 def growth(
-    view: View,
+    inside: Inside,
     steps: Annotated[
         int,
         whole_number("The number of times.", "number of steps", least=1, most=500, flag="--steps"),
     ] = 50,
 ) -> list[Growth]:
     """Count the topics and versions that were recorded by each of some times until now."""
-    with view._store.snapshot():
-        view._require_space()
-        return list(view._store.spaces.growth(view._space_id, steps, view._store.now()))
+    with inside.store.snapshot():
+        inside.require_space()
+        return list(inside.store.spaces.growth(inside.space_id, steps, inside.store.now()))
 
 
 @operation("GET", "/log", command="log", cursor=lambda change: [change.number])
 def log(
-    view: View,
+    inside: Inside,
     limit: Most = 20,
     *,
     after: Annotated[
@@ -106,27 +107,28 @@ def log(
     """
     if limit is None:
         raise InvalidInput("Say how many changes: the limit is a whole number.")
-    store, space = view._store, view._space_id
-    with store.snapshot():
-        view._require_space()
-        changes = store.spaces.log(space, limit, after or FOREVER, upkeep=upkeep)
+    with inside.store.snapshot():
+        inside.require_space()
+        changes = inside.store.spaces.log(inside.space_id, limit, after or FOREVER, upkeep=upkeep)
         numbers = [change.number for change in changes]
-        states, edges = store.topics.written(space, numbers), store.edges.written(space, numbers)
+        written = inside.store.topics.written(inside.space_id, numbers)
+        changed = inside.store.edges.written(inside.space_id, numbers)
         return [
-            replace(change, summary=_summary(view, change, states, edges)) for change in changes
+            replace(change, summary=_summary(inside, change, written, changed))
+            for change in changes
         ]
 
 
 def _summary(
-    view: View, change: Change, states: Mapping[int, tuple[str, int]], edges: Sequence[Edge]
+    inside: Inside, change: Change, written: Mapping[int, tuple[str, int]], changed: Sequence[Edge]
 ) -> str:
     """Return what a change did to the topic or the edges of its subject, in one line."""
-    if change.number in states:
-        topic, version = states[change.number]
-        before = view.get(topic, version - 1) if version > 1 else None
-        return in_one_line(before, view.get(topic, version))
+    if change.number in written:
+        topic, version = written[change.number]
+        before = states.get(inside, topic, version - 1) if version > 1 else None
+        return in_one_line(before, states.get(inside, topic, version))
     texts: dict[int, str] = {}
-    for edge in edges:  # a retired belief comes before the one that replaced it
+    for edge in changed:  # a retired belief comes before the one that replaced it
         if edge.source.name == change.subject and change.at in (edge.recorded_at, edge.retired_at):
             has_ended = edge.valid_to or edge.retired_at == change.at
             texts[edge.id] = f"{'ended: ' if has_ended else ''}{edge}"
@@ -134,51 +136,51 @@ def _summary(
 
 
 @operation("GET", "/change")
-def change(view: View) -> int:
+def change(inside: Inside) -> int:
     """Return the number of the last committed write."""
-    return view._store.change()
+    return inside.store.change()
 
 
 @operation("GET", "/pending", needs_space=True)
-def pending(view: View) -> int:
+def pending(inside: Inside) -> int:
     """Return how many states of this space wait to be indexed."""
-    return view._store.chunks.pending_count(view._space_id)
+    return inside.store.chunks.pending_count(inside.space_id)
 
 
 @operation("GET", "/unembedded", needs_space=True)
-def unembedded(view: View) -> int:
+def unembedded(inside: Inside) -> int:
     """Return how many passages of this space have no vector yet: only words and names find them."""
-    return view._store.chunks.unembedded_count(view._finder.encoder.model, view._space_id)
+    return inside.store.chunks.unembedded_count(inside.finder.encoder.model, inside.space_id)
 
 
 # Damage
 
 
-def check(view: View, on_progress: Progress | None = None) -> list[Problem]:
+def check(inside: Inside, on_progress: Progress | None = None) -> list[Problem]:
     """Look for damage; each problem says where it is and how to repair it."""
     from hades.index.space_words import damaged
 
-    damage = damaged(view._store.index_folder)
+    damage = damaged(inside.store.index_folder)
     return [
-        *view._store.check(on_progress),
+        *inside.store.check(on_progress),
         *(Problem(f"the index is damaged: {why}", str(path), _ASK) for path, why in damage.items()),
     ]
 
 
-def repair(memory: Memory, on_progress: Progress | None = None) -> list[Problem]:
+def repair(inside: Inside, on_progress: Progress | None = None) -> list[Problem]:
     """Repair what can be derived again (pointers, copies); return what the store still reports."""
-    memory._store.repair()
-    with memory._write("repair"):
+    inside.store.repair()
+    with inside.write("repair"):
         pass  # Bump the change number so that caches are invalidated.
-    memory._finish_owed()
-    return memory._store.check(on_progress)
+    inside.finish_owed()
+    return inside.store.check(on_progress)
 
 
 # Files
 
 
 def export(
-    view: View, path: str | Path | TextIO, format: str = "jsonl", *, embeddings: bool = False
+    inside: Inside, path: str | Path | TextIO, format: str = "jsonl", *, embeddings: bool = False
 ) -> None:
     """Write the memory to a file, a folder or an open text file.
 
@@ -194,18 +196,18 @@ def export(
     if format in formats.FOLDERS:
         if not isinstance(target, Path):
             raise InvalidInput(f"The format {format} is a folder: give a path for it.")
-        with formats.new_folder(target) as folder, view._store.snapshot():
+        with formats.new_folder(target) as folder, inside.store.snapshot():
             if format == "markdown":
-                _export_notes(view, folder)
+                _export_notes(inside, folder)
             else:
-                formats.GRAPH_FOLDERS[format](_graph(view, embeddings), folder)
+                formats.GRAPH_FOLDERS[format](_graph(inside, embeddings), folder)
     else:
         with formats.text_file(target) as file:
-            _export_file(view, file, format, embeddings)
+            _export_file(inside, file, format, embeddings)
 
 
 def export_to(
-    view: View, url: str, *, embeddings: bool = False, on_progress: Progress | None = None
+    inside: Inside, url: str, *, embeddings: bool = False, on_progress: Progress | None = None
 ) -> Sent:
     """Send the graph of this space, as of the time of the view, to a server.
 
@@ -215,12 +217,12 @@ def export_to(
     from hades.exchange.servers import read_server, send
 
     server = read_server(url)
-    with view._store.snapshot():
-        graph = _graph(view, embeddings or server.needs_vectors)
+    with inside.store.snapshot():
+        graph = _graph(inside, embeddings or server.needs_vectors)
         return send(graph, server, on_progress or (lambda *_: None))
 
 
-def import_(memory: Memory, path: str | Path, *, into: str | None = None) -> dict[str, int]:
+def import_(inside: Inside, path: str | Path, *, into: str | None = None) -> dict[str, int]:
     """Import what `export` wrote as jsonl or node-link, all or nothing; return counts by kind.
 
     A jsonl export brings its own spaces with all their history; if it has one space, `into` gives
@@ -230,20 +232,20 @@ def import_(memory: Memory, path: str | Path, *, into: str | None = None) -> dic
     if not source.is_file():
         raise InvalidInput(f"There is no file {source} to import.")
     if source.suffix == ".json":
-        target = memory if into is None else memory.in_space(into)
+        target = inside if into is None else replace(inside, space=into)
         return _import_graph(target, node_link.read(source))
     if into is not None:
         clean_name(into, "space")
     reader = jsonl.Reader(source)
-    with memory._store.write(memory._actor, "import") as write:
+    with inside.store.write(inside.actor, "import") as write:
         try:
-            counts = memory._store.load(write, _with_outlines(reader), into)
+            counts = inside.store.load(write, _with_outlines(reader), into)
         except _NOT_A_RECORD as error:
             raise InvalidInput(
                 f"{reader.where()} is not a record this version can read "
                 f"({node_link.short_reason(error)}); nothing was imported."
             ) from error
-    memory._follow_encoder(only_default=True)
+    inside.follow_encoder(only_default=True)
     return counts
 
 
@@ -259,61 +261,66 @@ def _with_outlines(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]
         yield record
 
 
-def backup(memory: Memory, path: str | Path, on_progress: Progress | None = None) -> None:
+def backup(inside: Inside, path: str | Path, on_progress: Progress | None = None) -> None:
     """Copy a memory that is a file, not PostgreSQL, to a new file while others use it."""
-    memory._store.backup(str(path), on_progress)
+    inside.store.backup(str(path), on_progress)
 
 
-def restore(memory: Memory, path: str | Path, on_progress: Progress | None = None) -> None:
+def restore(inside: Inside, path: str | Path, on_progress: Progress | None = None) -> None:
     """Replace this memory, a file, with a backup in one step, also for others who have it open."""
-    memory._store.restore(str(path), memory._actor, on_progress)
-    memory._finish_owed()
+    inside.store.restore(str(path), inside.actor, on_progress)
+    inside.finish_owed()
 
 
-def _export_file(view: View, file: TextIO, format: str, embeddings: bool) -> None:
+def _export_file(inside: Inside, file: TextIO, format: str, embeddings: bool) -> None:
     from hades.exchange.formats import GRAPH_FILES
 
     if format == "jsonl":
-        if not view.as_of.is_now:
+        if not inside.as_of.is_now:
             raise InvalidInput("A jsonl export holds all times: export it without a time.")
         # Closed here, not at garbage collection, because it holds a snapshot open.
-        with closing(view._store.dump()) as records:
+        with closing(inside.store.dump()) as records:
             jsonl.write(records, file)
     else:
-        with view._store.snapshot():
-            GRAPH_FILES[format](_graph(view, embeddings), file)
+        with inside.store.snapshot():
+            GRAPH_FILES[format](_graph(inside, embeddings), file)
 
 
-def _export_notes(view: View, folder: Path) -> None:
+def _export_notes(inside: Inside, folder: Path) -> None:
     from hades.exchange import markdown
 
-    names = (topic.name for topic in view.topics(kind="note"))
-    states = (view._store.topics.state(view._space_id, name, view.as_of) for name in names)
-    markdown.write((state for state in states if not state.level), folder)
+    notes = (
+        inside.store.topics.state(inside.space_id, topic.name, inside.as_of)
+        for topic in states.topics(inside, kind="note")
+    )
+    markdown.write((note for note in notes if not note.level), folder)
 
 
-def _graph(view: View, embeddings: bool) -> GraphSnapshot:
+def _graph(inside: Inside, embeddings: bool) -> GraphSnapshot:
     from hades.exchange.snapshot import GraphSnapshot
 
-    view._require_space()
-    encoder = view._finder.encoder.model
-    return GraphSnapshot(view._store, view._space_id, view.as_of, encoder, embeddings=embeddings)
+    inside.require_space()
+    encoder = inside.finder.encoder.model
+    return GraphSnapshot(
+        inside.store, inside.space_id, inside.as_of, encoder, embeddings=embeddings
+    )
 
 
-def _import_graph(memory: Memory, graph: node_link.Read) -> dict[str, int]:
-    store, space = memory._store, memory._space_id
-    with memory.batch():
+def _import_graph(inside: Inside, graph: node_link.Read) -> dict[str, int]:
+    with inside.batch():
         for topic, fields in graph.texts.items():
-            memory.remember(topic, **fields)
-        with memory._write("import") as write:
+            states.remember(inside, topic, **fields)
+        with inside.write("import") as write:
             for name, aliases in graph.aliases.items():
-                store.entities.ensure(write, space, clean_name(name), graph.kinds[name])
-                if store.topics.exists(space, name):
+                inside.store.entities.ensure(
+                    write, inside.space_id, clean_name(name), graph.kinds[name]
+                )
+                if inside.store.topics.exists(inside.space_id, name):
                     continue  # a topic has no aliases
                 for alias in aliases:
                     clean_name(alias, "alias")
-                    store.entities.add_alias(write, space, name, alias)
+                    inside.store.entities.add_alias(write, inside.space_id, name, alias)
         for edge in graph.edges:
-            memory.relate(**edge, create=True)
+            edges.relate(inside, **edge, create=True)
     counts = {"topics": len(graph.texts), "entities": len(graph.aliases)}
     return counts | {"edges": len(graph.edges)}

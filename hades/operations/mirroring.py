@@ -19,7 +19,6 @@ from dataclasses import replace
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hades.domain.mirror import MirrorSummary
 from hades.domain.times import NOW, iso, to_micros
@@ -37,11 +36,10 @@ from hades.exchange.markdown import (
 )
 from hades.exchange.mirror import SyncedFile, load_synced, save_synced, stamp_of
 from hades.ingest.walk import walk
+from hades.operations import states
+from hades.operations.inside import Inside
 from hades.store.drafts import place
 from hades.store.records import Progress
-
-if TYPE_CHECKING:
-    from hades.memory import Memory
 
 DELETED = ("report", "forget", "restore")
 """The values of `deleted`: how to treat the topics of deleted files."""
@@ -56,20 +54,21 @@ class MirrorPass:
     """One pass over a folder and a space."""
 
     def __init__(
-        self, memory: Memory, root: Path, *, deleted: str, dry_run: bool, settled_s: float
+        self, inside: Inside, root: Path, *, deleted: str, dry_run: bool, settled_s: float
     ) -> None:
-        self._memory = memory
-        self._store, self._space = memory._store, memory._space_id
+        self._inside = inside
+        self._store = inside.store
+        self._space = inside.space_id
         self._root = root
         self._deleted = deleted
         self._dry_run = dry_run
         self._settled_s = settled_s
         place = self._store.database.place
         place = place if "://" in place else os.path.realpath(place)
-        self._identity = sha256(f"{place}\n{memory.space}".encode()).hexdigest()[:16]
+        self._identity = sha256(f"{place}\n{inside.space}".encode()).hexdigest()[:16]
         self._before = load_synced(root, self._identity)
         self._after = dict(self._before)
-        self._topics = {topic.name: topic for topic in memory.topics(kind="note")}
+        self._topics = {topic.name: topic for topic in states.topics(inside, kind="note")}
         self._paths = NotePaths()
         self._files: dict[str, str] = {}
         """The file of each topic that has one."""
@@ -239,7 +238,7 @@ class MirrorPass:
     def _remember(
         self, path: str, raw: bytes, note: NoteFile, topic: str, before: State | None
     ) -> None:
-        moment = self._memory._time(note.valid_from)
+        moment = self._inside.time(note.valid_from)
         is_late = moment is not None and to_micros(moment) > self._store.now()
         if is_late or (moment is not None and before is not None and moment < before.valid_from):
             raise InvalidInput("Its `valid_from` must not be before the last version or after now.")
@@ -247,7 +246,8 @@ class MirrorPass:
         if self._dry_run:
             self._done.read.append(f"{topic}@{stamp[1] + 1}")
             return
-        state = self._memory.remember(
+        state = states.remember(
+            self._inside,
             topic,
             note.content,
             tags=note.tags,
@@ -282,7 +282,7 @@ class MirrorPass:
                 return
             if self._before[gone].version == now.version:
                 if not self._dry_run:
-                    self._memory.forget(name)
+                    states.forget(self._inside, name)
                 self._done.forgotten.append(name)
                 return
         self._write(self._paths.path_of(name), now, None)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from hades.errors import HadesError
 from hades.models.chat import ChatModel, ModelReport, ModelTotals, totals
 from hades.operations.declare import Param, operation
-
-if TYPE_CHECKING:
-    from hades.memory import View
+from hades.operations.inside import Inside
 
 
 @operation("GET", "/models")
 def models(
-    view: View,
+    inside: Inside,
     *,
     check: Annotated[
         bool,
@@ -24,16 +22,16 @@ def models(
     ] = False,
 ) -> list[ModelReport]:
     """List the language models of the settings and their use."""
-    from hades.settings import load_settings
-
     reports = []
-    for model in load_settings().all_models():
-        answers, why = None, ""
+    for model in inside.settings.all_models():
+        answers = None
+        why = ""
         if check:
             try:
                 answers = bool(ChatModel([model]).complete("Be brief.", "Say yes.", max_tokens=4))
             except HadesError as error:
-                answers, why = False, str(error)
+                answers = False
+                why = str(error)
         used = totals().get(model.name, ModelTotals())
         about = model.name, model.model, model.input_price, model.output_price, model.context_tokens
         reports.append(ModelReport(*about, used, answers, why))

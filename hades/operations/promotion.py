@@ -9,19 +9,20 @@ from hades.domain.rules import clean_name, clean_text
 from hades.errors import Conflict, InvalidInput
 from hades.language.words import words
 from hades.operations.declare import Param, Role, operation
+from hades.operations.indexing import catch_up
+from hades.operations.inside import Inside
 from hades.operations.parameters import ExpectVersion, Limit, ModelName, TopicName
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
     from hades.lifecycle.suggest import TopicPairs
-    from hades.memory import Memory, View
 
 REASON_CHARACTERS_AT_MOST = 2_000
 
 
 @operation("POST", "/promote/{topic}", role=Role.WRITER, command="promote")
 def promote(
-    memory: Memory,
+    inside: Inside,
     topic: TopicName,
     *,
     reason: Annotated[
@@ -54,20 +55,20 @@ def promote(
     from hades.lifecycle.promote import Promoter, ask_model, gather
     from hades.models.checked import CheckedReply
 
-    store, space = memory._store, memory._space_id
-    if (kind := store.topics.kind(space, topic)) not in (None, "note"):
+    if (kind := inside.store.topics.kind(inside.space_id, topic)) not in (None, "note"):
         raise InvalidInput(f"{topic!r} is a {kind}: only notes can be promoted.")
-    reply, asked_of = CheckedReply(), ""
+    reply = CheckedReply()
+    asked_of = ""
     by_model: list[tuple[str, str]] = []
     if model is not None:
-        if store.in_transaction:
+        if inside.store.in_transaction:
             raise InvalidInput("Ask a model before or after a batch, not inside it.")
-        found = gather(store, space, topic, reason)
+        found = gather(inside.store, inside.space_id, topic, reason)
         if found.is_news:
             asked_of = found.mark
             reply, by_model = ask_model(found, model, dry_run=dry_run)
-    with memory._write("promote") as write:
-        found = gather(store, space, topic, reason)
+    with inside.write("promote") as write:
+        found = gather(inside.store, inside.space_id, topic, reason)
         version = found.latest.version
         if expect_version not in (None, version):
             now = f"The topic {topic!r} is at version {version}, not {expect_version}"
@@ -78,7 +79,7 @@ def promote(
             write.cancelled = True
             by = str((found.latest.promotion or {}).get("by"))
             return Promotion(found.latest, found.latest, False, by, found.sources, found.edges)
-        promoter = Promoter(store, write, space, memory._actor, found)
+        promoter = Promoter(inside.store, write, inside.space_id, inside.actor, found)
         done = promoter.run(reply, by_model, dry_run=dry_run)
         write.cancelled = dry_run
     return done
@@ -86,7 +87,7 @@ def promote(
 
 @operation("GET", "/suggestions", command="suggest", asks=True, long=True)
 def suggest(
-    view: View,
+    inside: Inside,
     topic: Annotated[
         str | None,
         Param("Only suggestions for this topic.", example="design/approach_x", rule=clean_name),
@@ -100,32 +101,32 @@ def suggest(
     third topic is linked to both. `evidence` says which, and `command` would link them. The
     10,000 topics written last are compared.
     """
-    view._bring_up_to_date(on_progress, degrades=True)
-    with view._store.snapshot():
-        number = None if topic is None else view._store.topics.id(view._space_id, topic)
-        return _pairs(view, on_progress).suggestions(number, limit)
+    catch_up(inside, on_progress, degrades=True)
+    with inside.store.snapshot():
+        number = None if topic is None else inside.store.topics.id(inside.space_id, topic)
+        return _pairs(inside, on_progress).suggestions(number, limit)
 
 
 @operation("GET", "/quality", command="quality", asks=True, long=True)
-def quality(view: View, on_progress: Progress | None = None) -> QualityReport:
+def quality(inside: Inside, on_progress: Progress | None = None) -> QualityReport:
     """Report orphans, contradictions, duplicates and the like.
 
     It also reports stale topics, facts that ended without a replacement, edges to what is gone,
     and a hierarchy that is out of date. Each kind has a count, examples and what to do. New notes
     are indexed first; the 10,000 topics written last are compared.
     """
-    view._bring_up_to_date(on_progress, degrades=True)
+    catch_up(inside, on_progress, degrades=True)
     from hades.lifecycle.quality import quality_report
 
-    with view._store.snapshot():
-        pairs = _pairs(view, on_progress)
-        model = view._finder.encoder.model
-        return quality_report(view._store, view._space_id, view._space, pairs, model)
+    with inside.store.snapshot():
+        pairs = _pairs(inside, on_progress)
+        model = inside.finder.encoder.model
+        return quality_report(inside.store, inside.space_id, inside.space, pairs, model)
 
 
-def _pairs(view: View, on_progress: Progress | None) -> TopicPairs:
+def _pairs(inside: Inside, on_progress: Progress | None) -> TopicPairs:
     from hades.lifecycle.suggest import TopicPairs
 
     report = on_progress or (lambda _what, _done, _total: None)
-    encoder = view._finder.encoder
-    return TopicPairs(view._store, view._space_id, view.as_of, encoder, report)
+    encoder = inside.finder.encoder
+    return TopicPairs(inside.store, inside.space_id, inside.as_of, encoder, report)

@@ -12,6 +12,8 @@ from hades.domain.question import Mode
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
+from hades.operations.indexing import catch_up, index_pending, ready
+from hades.operations.inside import Inside
 from hades.operations.parameters import (
     AboutUser,
     Budget,
@@ -29,7 +31,6 @@ from hades.operations.parameters import (
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
-    from hades.memory import View
     from hades.recall.find.finder import Scope
     from hades.recall.plan import Plan
 
@@ -52,7 +53,7 @@ QuestionPlan = Annotated[
 
 @operation("POST", "/search", command="search", asks=True)
 def search(
-    view: View,
+    inside: Inside,
     question: Question,
     limit: Limit = 10,
     *,
@@ -87,12 +88,13 @@ def search(
     from hades.recall.find.turns import clean_turns
     from hades.recall.question.in_context import in_context
 
-    retrievers, before = chosen_retrievers(retriever), clean_turns(turns)
-    scope = view._scope(tag, kind, topics_of(glob, about), since, until, by)
-    view._ready(question, on_progress)
+    retrievers = chosen_retrievers(retriever)
+    before = clean_turns(turns)
+    scope = inside.scope(tag, kind, topics_of(glob, about), since, until, by)
+    ready(inside, question, on_progress)
     sought, near = in_context(question, before)
-    gains = view._engine.gains(scope, sought, near, on_progress)
-    return view._finder.search(
+    gains = inside.engine.gains(scope, sought, near, on_progress)
+    return inside.finder.search(
         scope, sought, limit=limit, retrievers=retrievers, on_progress=on_progress, gains=gains
     )
 
@@ -110,7 +112,7 @@ def topics_of(glob: str | None, about: str | None) -> str | None:
 
 @operation("POST", "/recall", asks=True)
 def recall(
-    view: View,
+    inside: Inside,
     question: Question,
     *,
     budget: Budget = None,
@@ -138,13 +140,13 @@ def recall(
     topics to what is known about a user (see `distil`). `reasons` lists everything that was cut or
     done in another way.
     """
-    scope = view._scope(tag, kind, topics_of(glob, about), since, until, by)
+    scope = inside.scope(tag, kind, topics_of(glob, about), since, until, by)
     how = {"budget": budget, "mode": mode, "plan": plan, "turns": turns}
-    return _recalled(view, scope, question, how, on_progress)
+    return _recalled(inside, scope, question, how, on_progress)
 
 
 def _recalled(
-    view: View,
+    inside: Inside,
     scope: Scope,
     question: str,
     how: Mapping[str, Any],
@@ -154,22 +156,23 @@ def _recalled(
     from hades.recall.find.turns import clean_turns
 
     how = {**how, "turns": clean_turns(how["turns"])}
-    engine, change = view._engine, view._store.change()
+    engine = inside.engine
+    change = inside.store.change()
     answered = engine.answers.answer(
         (scope, question, *how.values(), *engine.answered_by),
         lambda: engine.recall(scope, question, **how, on_progress=on_progress),
-        ready=lambda: view._ready(question, on_progress, degrades=True),
+        ready=lambda: ready(inside, question, on_progress, degrades=True),
         holds_until=lambda since: engine.holds_until(scope, since),
     )
     used = ((hit.chunk.topic, hit.chunk.version, hit.recorded_at) for hit in answered.passages)
-    view._store.uses.add(view._space_id, view._actor, used)
-    logged = view._store.query_log.add(view._space_id, change, view._actor, answered)
+    inside.store.uses.add(inside.space_id, inside.actor, used)
+    logged = inside.store.query_log.add(inside.space_id, change, inside.actor, answered)
     return replace(answered, id=logged) if logged else answered
 
 
 @operation("POST", "/ask", asks=True, detail="recall")
 def ask(
-    view: View,
+    inside: Inside,
     question: Question,
     *,
     budget: Budget = None,
@@ -205,19 +208,19 @@ def ask(
     if model is None and (dry_run or keep_unsupported):
         raise InvalidInput("dry_run and keep_unsupported need a model: name one.")
     chat = None if model is None else open_chat_model(model)
-    scope = view._scope(tag, kind, topics_of(glob, about), since, until, by)
+    scope = inside.scope(tag, kind, topics_of(glob, about), since, until, by)
     how = {"budget": budget, "mode": mode, "plan": plan, "turns": turns, "quotes": True}
-    recalled = _recalled(view, scope, question, how, on_progress)
+    recalled = _recalled(inside, scope, question, how, on_progress)
     if chat is not None and recalled.tokens > room_for(chat):
         how["budget"] = max(room_for(chat), 50)
-        recalled = _recalled(view, scope, question, how, on_progress)
-    quoted = extracted(view, recalled)
+        recalled = _recalled(inside, scope, question, how, on_progress)
+    quoted = extracted(inside, recalled)
     if chat is None:
         return quoted
     return answer_by_model(quoted, chat, keep=keep_unsupported, dry_run=dry_run)
 
 
-def extracted(view: View, recalled: Recall) -> Answer:
+def extracted(inside: Inside, recalled: Recall) -> Answer:
     """Return the sentences of a recall that answer its question."""
     from hades.recall.answer.sources import answer
 
@@ -226,11 +229,11 @@ def extracted(view: View, recalled: Recall) -> Answer:
         or (diagnostic.reason is Reason.TIMEOUT and diagnostic.stage == "seeds")
         for diagnostic in recalled.reasons
     )
-    return answer(recalled, None if no_encoder else view._finder.encoder)
+    return answer(recalled, None if no_encoder else inside.finder.encoder)
 
 
 @operation("GET", "/sample-questions", asks=True)
-def sample_questions(view: View, limit: Limit = 4) -> list[str]:
+def sample_questions(inside: Inside, limit: Limit = 4) -> list[str]:
     """List questions that this memory answers, made of its latest texts and facts.
 
     Each was asked: its answer is sure and cites what the question was made of. The query log and
@@ -238,23 +241,23 @@ def sample_questions(view: View, limit: Limit = 4) -> list[str]:
     """
     from hades.recall.samples import samples
 
-    engine = view._engine
-    scope = view._scope()
-    view._bring_up_to_date(None)
+    engine = inside.engine
+    scope = inside.scope()
+    catch_up(inside, None)
     how: dict[str, Any] = {"budget": None, "mode": None, "plan": None, "on_progress": None}
-    key = (view._store.changefeed.revision(), scope, limit)
+    key = (inside.store.changefeed.revision(), scope, limit)
     if engine.samples[0] != key:
 
         def ask(question: str) -> Answer:
-            return extracted(view, engine.recall(scope, question, quotes=True, **how))
+            return extracted(inside, engine.recall(scope, question, quotes=True, **how))
 
-        engine.samples = key, samples(view._store, scope.space, scope.as_of, ask, limit)
+        engine.samples = key, samples(inside.store, scope.space, scope.as_of, ask, limit)
     return list(engine.samples[1])
 
 
 @operation("POST", "/rank", asks=True)
 def rank(
-    view: View,
+    inside: Inside,
     question: Question,
     limit: Limit = 10,
     *,
@@ -272,19 +275,19 @@ def rank(
 
     The systems are `dense`, `words`, `hybrid`, `ppr`, `fusion` and `full`.
     """
-    scope = view._scope(tag, kind, glob, since, until)
-    view._ready(question, on_progress)
-    return view._engine.rank(scope, question, system, limit, on_progress)
+    scope = inside.scope(tag, kind, glob, since, until)
+    ready(inside, question, on_progress)
+    return inside.engine.rank(scope, question, system, limit, on_progress)
 
 
-def examine(view: View, question: str) -> tuple[list[Chunk], Any]:
+def examine(inside: Inside, question: str) -> tuple[list[Chunk], Any]:
     """Return the candidates for a question, and a matrix of their features for the ranker."""
-    view._ready(question, None)
-    return view._engine.examine(view._scope(), question)
+    ready(inside, question, None)
+    return inside.engine.examine(inside.scope(), question)
 
 
 @operation("POST", "/warm", asks=True, long=True, needs_space=True)
-def warm(view: View, on_progress: Progress | None = None) -> dict[str, float]:
+def warm(inside: Inside, on_progress: Progress | None = None) -> dict[str, float]:
     """Load kernels, encoder and indexes; return the seconds of each.
 
     Kernels are compiled once per machine. Encoder and indexes are loaded for this process. New
@@ -292,16 +295,16 @@ def warm(view: View, on_progress: Progress | None = None) -> dict[str, float]:
     """
     from hades.recall.warming import load_kernels, timed
 
-    view._index_pending(on_progress)
+    index_pending(inside, on_progress)
 
     def indexes() -> None:
-        view._finder.make_database_index(on_progress)
-        with view._engine.query_context(view._scope(), on_progress):
+        inside.finder.make_database_index(on_progress)
+        with inside.query_context(on_progress):
             pass
 
     parts = {
         "kernels": load_kernels,
-        "encoder": lambda: view._finder.encoder.encode(["warm"]),
+        "encoder": lambda: inside.finder.encoder.encode(["warm"]),
         "indexes": indexes,
     }
     return timed(parts, on_progress)

@@ -7,19 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hades.errors import InvalidInput, Unavailable
+from hades.operations import edges, maintenance
 from hades.operations.declare import Role, operation
+from hades.operations.indexing import index_pending
+from hades.operations.inside import Inside
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
     from hades.domain.mirror import MirrorSummary
     from hades.ingest.readers.triples import Triple
     from hades.ingest.summary import Summary
-    from hades.memory import Memory
     from hades.models.encoder import Encoder
 
 
 def ingest(
-    memory: Memory,
+    inside: Inside,
     *paths: str | Path,
     prefix: str | None = None,
     fields: Mapping[str, str] | None = None,
@@ -51,21 +53,22 @@ def ingest(
 
     if not paths:
         raise InvalidInput("Give at least one file or folder to ingest.")
-    finder, space = memory._finder, memory._space_id
+    finder = inside.finder
+    space = inside.space_id
 
     def encoder() -> Encoder:
         here = finder.encoder
-        return here if ray is None else LoadedElsewhere.of(memory._encoder, here)
+        return here if ray is None else LoadedElsewhere.of(inside.encoder, here)
 
     pipeline = Pipeline(
-        memory._store,
+        inside.store,
         space,
-        memory._actor,
+        inside.actor,
         encoder,
         on_progress,
         lambda names: finder.saying(space, names),
     )
-    memory._require_space()
+    inside.require_space()
     return pipeline.ingest(
         paths,
         prefix=prefix,
@@ -81,7 +84,7 @@ def ingest(
 
 
 def mirror(
-    memory: Memory,
+    inside: Inside,
     folder: str | Path,
     *,
     deleted: str = "report",
@@ -104,7 +107,7 @@ def mirror(
 
     if deleted not in DELETED:
         raise InvalidInput(f"`deleted` is {', '.join(DELETED)}, not {deleted!r}.")
-    memory._require_space()
+    inside.require_space()
     root = Path(folder).expanduser()
     try:
         if not dry_run:
@@ -112,27 +115,27 @@ def mirror(
         with folder_lock(root, "mirroring", on_progress) as is_ours:
             if not is_ours:
                 raise Unavailable(f"Another process mirrors {root} now: try again later.")
-            this = MirrorPass(memory, root, deleted=deleted, dry_run=dry_run, settled_s=settled_s)
+            this = MirrorPass(inside, root, deleted=deleted, dry_run=dry_run, settled_s=settled_s)
             return this.run(on_progress or (lambda _what, _done, _total: None))
     except OSError as error:
         raise Unavailable(f"{root} cannot be mirrored: {error.strerror or error}.") from error
 
 
 @operation("POST", "/index", role=Role.WRITER, long=True)
-def index(memory: Memory, on_progress: Progress | None = None) -> int:
+def index(inside: Inside, on_progress: Progress | None = None) -> int:
     """Index new states and compute all missing vectors.
 
     Return how many states waited. The states are those of this space, the vectors those of all. A
     question indexes new notes by itself but computes few vectors; until they are complete, words
     and names answer. A stopped run continues the next time.
     """
-    waiting = memory.pending
-    memory._index_pending(on_progress, for_question=False)
+    waiting = maintenance.pending(inside)
+    index_pending(inside, on_progress, for_question=False)
     return waiting
 
 
 def import_triples(
-    memory: Memory, path: str | Path, on_progress: Progress | None = None
+    inside: Inside, path: str | Path, on_progress: Progress | None = None
 ) -> Summary:
     """Import facts of your own: JSON lines or CSV of subject, predicate, object.
 
@@ -141,11 +144,12 @@ def import_triples(
     """
     from hades.ingest.fact_import import ToldMentions, take_facts
 
-    mentions = ToldMentions(memory._store, memory._space_id)
+    mentions = ToldMentions(inside.store, inside.space_id)
 
     def store(fact: Triple) -> bool:
-        before = memory.change
-        memory.relate(
+        before = maintenance.change(inside)
+        edges.relate(
+            inside,
             fact.subject,
             fact.predicate,
             fact.object,
@@ -156,17 +160,17 @@ def import_triples(
             metadata={"source": fact.source} if fact.source else None,
             create=True,
         )
-        is_news = memory.change > before
+        is_news = maintenance.change(inside) > before
         if is_news and fact.source:
-            with memory._write("mention") as write:
+            with inside.write("mention") as write:
                 mentions.note(write, fact.source, (fact.subject, fact.object))
         return is_news
 
-    with memory.batch():
+    with inside.batch():
         return take_facts(Path(path).expanduser(), store, on_progress)
 
 
-def reembed(memory: Memory, encoder: str, on_progress: Progress | None = None) -> int:
+def reembed(inside: Inside, encoder: str, on_progress: Progress | None = None) -> int:
     """Change all spaces to another encoder; return how many passages were embedded, without facts.
 
     Searches use the old vectors until all new ones are ready; then the memory remembers the new
@@ -175,10 +179,10 @@ def reembed(memory: Memory, encoder: str, on_progress: Progress | None = None) -
     from hades.ingest.phases import Phases
     from hades.models.encoder import load_encoder
 
-    memory._index_pending(on_progress, for_question=False)
+    index_pending(inside, on_progress, for_question=False)
     chosen = load_encoder(encoder)
-    count = Phases(memory._store, memory._space_id, memory._actor, on_progress).embed(chosen)
-    with memory._write("reembed"):
-        memory._store.set_meta("encoder", encoder)
-    memory._encoder = encoder
+    count = Phases(inside.store, inside.space_id, inside.actor, on_progress).embed(chosen)
+    with inside.write("reembed"):
+        inside.store.set_meta("encoder", encoder)
+    inside.encoder = encoder
     return count

@@ -19,6 +19,7 @@ from hades.domain.topics import Chunk, Diff, State, Topic
 from hades.errors import InvalidInput, NotFound, Refused
 from hades.lifecycle import fact_changes
 from hades.operations.declare import Param, Role, operation
+from hades.operations.inside import Inside
 from hades.operations.parameters import (
     NUMBER_AT_MOST,
     PATTERN,
@@ -45,7 +46,6 @@ from hades.store.records import Draft, TopicFilter
 
 if TYPE_CHECKING:
     from hades.lifecycle.similar_notes import CurrentNote
-    from hades.memory import Memory, View
 
 FoundTopic = Annotated[
     str, Param("The topic, such as design/approach_x.", example="design/approach_x")
@@ -57,26 +57,27 @@ AfterVersion = Annotated[
 
 
 @operation("GET", "/states/{topic}", timed=True, own_route=True)
-def get(view: View, topic: FoundTopic, version: Version = None) -> State:
+def get(inside: Inside, topic: FoundTopic, version: Version = None) -> State:
     """Return the state of a topic: now, as of a time, or one version.
 
     The end of a file's path, or a symbol of code, is enough if unambiguous.
     """
     if not isinstance(topic, str):
         clean_name(topic)
-    topics, space = view._store.topics, view._space_id
+    topics = inside.store.topics
+    space = inside.space_id
     try:
         if version is not None:
-            return topics.version(space, topic, version, view.as_of)
-        return topics.state(space, topic, view.as_of)
+            return topics.version(space, topic, version, inside.as_of)
+        return topics.state(space, topic, inside.as_of)
     except NotFound as missing:
         try:
-            meant = view._meant_topic(topic)
+            meant = inside.meant_topic(topic)
         except InvalidInput:
             raise missing from None
         if meant == topic:
             raise
-    return get(view, meant, version)
+    return get(inside, meant, version)
 
 
 @operation(
@@ -87,16 +88,16 @@ def get(view: View, topic: FoundTopic, version: Version = None) -> State:
     cursor=lambda state: [state.version],
 )
 def history(
-    view: View, topic: TopicName, *, after: AfterVersion = 0, limit: PageLimit = None
+    inside: Inside, topic: TopicName, *, after: AfterVersion = 0, limit: PageLimit = None
 ) -> list[State]:
     """List every version of a topic, in order of writing.
 
     The topic is found as by `get`. `limit` and `after` (the version of the last one seen) page
     through a long history.
     """
-    with view._store.snapshot():
-        topic = view._meant_topic(topic)
-        states = list(view._store.topics.history(view._space_id, topic, view.as_of))
+    with inside.store.snapshot():
+        topic = inside.meant_topic(topic)
+        states = list(inside.store.topics.history(inside.space_id, topic, inside.as_of))
     if not states:
         raise NotFound(f"There is no topic {topic!r} at that time.")
     later = [state for state in states if state.version > after]
@@ -105,7 +106,7 @@ def history(
 
 @operation("GET", "/diff/{topic}", command="diff", timed=True)
 def diff(
-    view: View,
+    inside: Inside,
     topic: FoundTopic,
     before: Annotated[
         int | None, Param("The earlier version.", least=1, most=NUMBER_AT_MOST)
@@ -116,9 +117,9 @@ def diff(
 
     By default `after` is the current version, and `before` the version before `after`.
     """
-    after = get(view, topic).version if after is None else after
+    after = get(inside, topic).version if after is None else after
     before = max(after - 1, 1) if before is None else before
-    return compare(get(view, topic, before), get(view, topic, after))
+    return compare(get(inside, topic, before), get(inside, topic, after))
 
 
 @operation(
@@ -130,7 +131,7 @@ def diff(
     needs_space=True,
 )
 def topics(
-    view: View,
+    inside: Inside,
     glob: Glob = None,
     *,
     tag: Tag = None,
@@ -157,21 +158,21 @@ def topics(
         glob=glob,
         tag=tag,
         kind=kind,
-        since=view._time(since),
-        until=view._time(until),
+        since=inside.time(since),
+        until=inside.time(until),
         after=after,
         limit=limit,
         latest=latest,
         preview=preview,
     )
-    return view._store.topics.list(view._space_id, wanted, view.as_of)
+    return inside.store.topics.list(inside.space_id, wanted, inside.as_of)
 
 
 @operation("GET", "/chunks/{topic}", command="chunks", timed=True)
-def chunks(view: View, topic: FoundTopic, version: Version = None) -> list[Chunk]:
+def chunks(inside: Inside, topic: FoundTopic, version: Version = None) -> list[Chunk]:
     """List the passages of a topic; none until it is indexed."""
-    state = get(view, topic, version)
-    return view._store.chunks.chunks(view._space_id, state.topic, state.version)
+    state = get(inside, topic, version)
+    return inside.store.chunks.chunks(inside.space_id, state.topic, state.version)
 
 
 REMEMBERED_KINDS = ("note", "document", "conversation")
@@ -179,7 +180,7 @@ REMEMBERED_KINDS = ("note", "document", "conversation")
 
 @operation("PUT", "/states/{topic}", role=Role.WRITER, own_route=True)
 def remember(
-    memory: Memory,
+    inside: Inside,
     topic: TopicName,
     content: Content,
     *,
@@ -225,46 +226,50 @@ def remember(
         metadata=clean_metadata(metadata),
         confidence=clean_share(confidence, "confidence"),
         importance=clean_share(importance, "importance"),
-        valid_from=memory._time(valid_from),
+        valid_from=inside.time(valid_from),
         expect_version=expect_version,
     )
     if kind is not None and kind not in REMEMBERED_KINDS:
         raise InvalidInput(f"The kind must be {' or '.join(REMEMBERED_KINDS)}, not {kind!r}.")
     sure = clean_share(apply_from, "apply_from")
-    similar = _similar_notes(memory, topic, content, gate) if kind != "document" else []
+    similar = _similar_notes(inside, topic, content, gate) if kind != "document" else []
     if gate and kind != "document":
-        _require_news(memory, topic, draft, similar)
-    with memory._write("remember") as write:
-        state, appended = memory._store.topics.add(write, memory._space_id, topic, draft)
-        changed = kind and memory._store.topics.set_kind(write, memory._space_id, topic, kind)
+        _require_news(inside, topic, draft, similar)
+    with inside.write("remember") as write:
+        state, appended = inside.store.topics.add(write, inside.space_id, topic, draft)
+        changed = kind and inside.store.topics.set_kind(write, inside.space_id, topic, kind)
         write.cancelled = not appended and not changed
         if appended or changed:
             from hades.lifecycle import review
 
             review.review(
-                *(memory._store, write, memory._space_id, state, memory._actor),
+                inside.store,
+                write,
+                inside.space_id,
+                state,
+                inside.actor,
                 similar=similar,
                 threshold=DEFAULT_THRESHOLD if sure is None else sure,
             )
     return state
 
 
-def _similar_notes(memory: Memory, topic: str, content: str, gate: bool) -> list[CurrentNote]:
+def _similar_notes(inside: Inside, topic: str, content: str, gate: bool) -> list[CurrentNote]:
     """Return the notes to compare a new note with; [] if there is nothing to compare."""
     from hades.language.english.contradiction import is_statement
     from hades.lifecycle.similar_notes import sentences_of, similar_notes
 
     stated = [sentence for sentence in sentences_of(content) if gate or is_statement(sentence)]
-    if not stated or memory._store.topics.kind(memory._space_id, topic) not in (None, "note"):
+    if not stated or inside.store.topics.kind(inside.space_id, topic) not in (None, "note"):
         return []
-    return similar_notes(memory._store, memory._space_id, stated)
+    return similar_notes(inside.store, inside.space_id, stated)
 
 
-def _require_news(memory: Memory, topic: str, draft: Draft, similar: list[CurrentNote]) -> None:
+def _require_news(inside: Inside, topic: str, draft: Draft, similar: list[CurrentNote]) -> None:
     """If a text says nothing new, list it for review and raise Refused."""
     from hades.lifecycle.gate import refusal
 
-    if not (why := refusal(topic, draft, memory._actor, similar)):
+    if not (why := refusal(topic, draft, inside.actor, similar)):
         return
     names = ("tags", "metadata", "importance", "confidence", "valid_from")
     given = {name: getattr(draft, name) for name in names if getattr(draft, name) is not None}
@@ -276,27 +281,26 @@ def _require_news(memory: Memory, topic: str, draft: Draft, similar: list[Curren
         {"topic": topic, "content": draft.content, **given},
         why,
     )
-    list_refused(memory, error)
+    list_refused(inside, error)
     raise error
 
 
 @operation("DELETE", "/states/{topic}", role=Role.WRITER, command="forget", own_route=True)
-def forget(memory: Memory, topic: TopicName) -> State:
+def forget(inside: Inside, topic: TopicName) -> State:
     """Mark a topic and its edges as gone; history is kept."""
-    store, space = memory._store, memory._space_id
-    with memory._write("forget") as write:
+    with inside.write("forget") as write:
         from hades.lifecycle.gate import reconsider
 
-        state, _ = store.topics.add(write, space, topic, Draft(content=None))
-        reconsider(store, write, space, topic, memory._actor)
-        for node in store.entities.own_nodes(space, topic):
-            fact_changes.end_edges_of(store, write, space, node, state.valid_from)
+        state, _ = inside.store.topics.add(write, inside.space_id, topic, Draft(content=None))
+        reconsider(inside.store, write, inside.space_id, topic, inside.actor)
+        for node in inside.store.entities.own_nodes(inside.space_id, topic):
+            fact_changes.end_edges_of(inside.store, write, inside.space_id, node, state.valid_from)
         return state
 
 
 @operation("POST", "/withdraw/{topic}", role=Role.WRITER)
 def withdraw(
-    memory: Memory,
+    inside: Inside,
     topic: TopicName,
     version: Annotated[
         int, whole_number("The version to take back.", "version", least=1, example=2)
@@ -308,14 +312,13 @@ def withdraw(
     the version began, or the topic is forgotten from then on. Views of a known time still show the
     version. Edges stay as they are. Raise Conflict if there is a later version.
     """
-    store, space = memory._store, memory._space_id
-    with memory._write("withdraw") as write:
+    with inside.write("withdraw") as write:
         from hades.lifecycle.gate import reconsider
 
-        state = get(memory, topic, version)
+        state = get(inside, topic, version)
         earlier = (
             before
-            for before in store.topics.history(space, topic, NOW)
+            for before in inside.store.topics.history(inside.space_id, topic, NOW)
             if before.version < state.version and before.valid_from <= state.valid_from
         )
         before = max(earlier, key=lambda it: (it.valid_from, it.version), default=None)
@@ -323,8 +326,8 @@ def withdraw(
         kept = ("content", "tags", "metadata", "confidence", "importance", "level")
         values = {name: getattr(before, name) for name in kept} if holds else {"content": None}
         draft = Draft(**values, valid_from=state.valid_from, expect_version=state.version)
-        state, _ = store.topics.add(write, space, topic, draft)
-        reconsider(store, write, space, topic, memory._actor)
+        state, _ = inside.store.topics.add(write, inside.space_id, topic, draft)
+        reconsider(inside.store, write, inside.space_id, topic, inside.actor)
         return state
 
 
@@ -335,7 +338,7 @@ def withdraw(
     command="purge",
     confirm="Erase {name!r} and all its history for good?",
 )
-def purge(memory: Memory, name: Name) -> dict[str, int]:
+def purge(inside: Inside, name: Name) -> dict[str, int]:
     """Erase a topic or entity with its whole history.
 
     Everything derived from it is erased too. The file is rewritten, so it takes as long as
@@ -347,9 +350,9 @@ def purge(memory: Memory, name: Name) -> dict[str, int]:
     """
     gone: dict[str, int] = {}
     try:
-        with memory._write("purge") as write:
-            gone = memory._store.purge(write, memory._space_id, name)
+        with inside.write("purge") as write:
+            gone = inside.store.purge(write, inside.space_id, name)
     except NotFound:
-        if memory._store.in_transaction or not memory._store.owed():
+        if inside.store.in_transaction or not inside.store.owed():
             raise
-    return {**gone, "wiped": int(memory._finish_owed())}
+    return {**gone, "wiped": int(inside.finish_owed())}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from hades.domain.summaries import LEVELS, Consolidation
 from hades.domain.times import TimeLike
 from hades.domain.topics import State
 from hades.errors import InvalidInput
+from hades.operations import states
 from hades.operations.declare import Param, Role, operation
+from hades.operations.inside import Inside
 from hades.operations.parameters import (
     PAGE_AT_MOST,
     DryRun,
@@ -20,15 +22,12 @@ from hades.operations.parameters import (
 )
 from hades.store.records import Progress
 
-if TYPE_CHECKING:
-    from hades.memory import Memory, View
-
 
 @operation(
     "POST", "/consolidate", role=Role.WRITER, command="consolidate", job=True, needs_space=True
 )
 def consolidate(
-    memory: Memory,
+    inside: Inside,
     *,
     since: Annotated[
         TimeLike | None, Param("Only periods from this time on.", "--since", characters=100)
@@ -66,20 +65,21 @@ def consolidate(
 
     if level is not None and level not in LEVELS:
         raise InvalidInput(f"There is no level {level!r}: {', '.join(LEVELS)}.")
-    first, last = memory._time(since), memory._time(until)
+    first = inside.time(since)
+    last = inside.time(until)
     if first is not None and last is not None and first > last:
         raise InvalidInput(f"{since} is after {until}: give `since` and `until` in their order.")
     from hades.models.chat import open_chat_model
 
     report = on_progress or (lambda _what, _done, _total: None)
     chat = None if model is None else open_chat_model(model)
-    run = (memory._store, memory._space_id, memory._actor, at_least, report, dry_run, chat)
+    run = (inside.store, inside.space_id, inside.actor, at_least, report, dry_run, chat)
     return Consolidator(*run).run(first, last, [LEVELS[level]] if level else LEVELS.values())
 
 
 @operation("GET", "/originals/{summary}", command="drill", timed=True, cursor=lambda one: [one.id])
 def originals(
-    view: View,
+    inside: Inside,
     summary: Annotated[str, Param("The topic of a summary.", example="summary/2026-11")],
     version: Version = None,
     *,
@@ -94,32 +94,32 @@ def originals(
     `every` goes down to the original states instead of one level. They come in the order of
     time; `after` and `limit` page through a long list.
     """
-    with view._store.snapshot():
-        state = view.get(summary, version)
+    with inside.store.snapshot():
+        state = states.get(inside, summary, version)
         if not state.consolidated_from and not state.level:
             raise InvalidInput(
                 f"{state.id} is not a summary: `hades topics 'summary/*'` lists them."
             )
         ids = list(state.consolidated_from)
         if every:
-            ids = view._store.summaries.originals(view._space_id, summary, state.version)
+            ids = inside.store.summaries.originals(inside.space_id, summary, state.version)
         first = ids.index(after) + 1 if after in ids else 0
-        return [_cited(view, id_) for id_ in ids[first:][:limit]]
+        return [_cited(inside, id_) for id_ in ids[first:][:limit]]
 
 
 @operation("GET", "/summaries/{topic}", command="summaries", timed=True)
-def summaries(view: View, topic: TopicName, version: Version = None) -> list[State]:
+def summaries(inside: Inside, topic: TopicName, version: Version = None) -> list[State]:
     """List the summaries that cover a topic.
 
     Daily summaries come first; each is listed in all its versions, and `history` shows how they
     differ. With `version`, list only the summaries that cover this version of the topic.
     """
-    with view._store.snapshot():
-        view.get(topic, version)
-        ids = view._store.summaries.holding(view._space_id, topic, version)
-        return [_cited(view, id_) for id_ in ids]
+    with inside.store.snapshot():
+        states.get(inside, topic, version)
+        ids = inside.store.summaries.holding(inside.space_id, topic, version)
+        return [_cited(inside, id_) for id_ in ids]
 
 
-def _cited(view: View, id_: str) -> State:
+def _cited(inside: Inside, id_: str) -> State:
     topic, _, version = id_.rpartition("@")
-    return view.get(topic, int(version))
+    return states.get(inside, topic, int(version))

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from hades.domain.plain import counted
 from hades.domain.tiers import Tier
 from hades.domain.times import TimeLike, to_micros
 from hades.errors import InvalidInput
+from hades.operations import maintenance
 from hades.operations.declare import Param, Role, operation
+from hades.operations.inside import Inside
 from hades.operations.parameters import whole_number
 from hades.store import archiving
 from hades.store.owed import LOG, REWRITE, owe
 from hades.store.records import Progress
-
-if TYPE_CHECKING:
-    from hades.memory import Memory, View
 
 _AGE = re.compile(r" *([0-9]+) *([dwmy]) *")
 _UNITS = {"d": "days", "w": "weeks", "m": "months", "y": "years"}
@@ -44,7 +43,7 @@ NOT_THERE = {
     needs_space=True,
 )
 def archive(
-    memory: Memory,
+    inside: Inside,
     *,
     older_than: Annotated[
         TimeLike,
@@ -83,17 +82,15 @@ def archive(
     `to` or the setting `archive`, else a folder beside the file; the memory remembers it.
     `restore` moves the texts of this space back into the store. If nothing moves, `why` says why.
     """
-    from hades.settings import load_settings
-
-    if memory._store.in_transaction:
+    if inside.store.in_transaction:
         raise InvalidInput("Archive before or after a batch or snapshot, not inside it.")
     if restore:
-        home = _bring_home(memory, dry_run, on_progress)
+        home = _bring_home(inside, dry_run, on_progress)
         return {**home} if home["states"] else {**home, "why": "No text of it is in the archive."}
-    topics = memory._store.topics
-    before = _before(memory, older_than)
-    found = archiving.old_versions(memory._store.database, memory._space_id, before, keep_versions)
-    pending = memory.pending
+    topics = inside.store.topics
+    before = _before(inside, older_than)
+    found = archiving.old_versions(inside.store.database, inside.space_id, before, keep_versions)
+    pending = maintenance.pending(inside)
     old = f"older than {older_than} and not among the last {keep_versions} of its topic"
     waits = f"; {counted(pending, 'state')} must be indexed first: run `hades index`"
     why = {} if found else {"why": f"No version is {old}{waits if pending else ''}."}
@@ -102,40 +99,40 @@ def archive(
         return {"states": len(sizes), "bytes": sum(sizes), "not_indexed": pending, **why}
     done = {"states": 0, "bytes": 0, "objects": 0, "archived_bytes": 0, "not_indexed": pending}
     if to is not None:
-        memory._finish_owed()  # remove what is left to remove at the former place
+        inside.finish_owed()  # remove what is left to remove at the former place
     if to is not None or found:
-        with memory._write("archive") as write:
+        with inside.write("archive") as write:
             write.logged = False
-            topics.archive.use(to or load_settings().archive)
+            topics.archive.use(to or inside.settings.archive)
     for number, (topic, versions) in enumerate(found.items()):
         if on_progress is not None:
             on_progress("archiving topics", number, len(found))
-        _move(memory, topic, versions, done)
-    return {**_finished(memory, done), "in_archive": topics.archive.states(), **why}
+        _move(inside, topic, versions, done)
+    return {**_finished(inside, done), "in_archive": topics.archive.states(), **why}
 
 
 @operation("GET", "/tiers", command="tiers", whole_memory=True)
-def tiers(view: View) -> list[Tier]:
+def tiers(inside: Inside) -> list[Tier]:
     """Show where answers and texts are kept, and how full.
 
     Each tier has its size, its limit, and its hits and misses. `where` is its location or, if the
     tier is absent, the reason. This call loads no data.
     """
-    found = [tier for engine in view._engines.values() for tier in engine.tiers()]
-    found += view._store.tiers()
+    found = [tier for engine in inside.engines.values() for tier in engine.tiers()]
+    found += inside.store.tiers()
     names = {tier.name for tier in found}
     found += [Tier(name, why) for name, why in NOT_THERE.items() if name not in names]
     order = list(NOT_THERE)
     return sorted(found, key=lambda tier: order.index(tier.name))
 
 
-def _move(memory: Memory, topic: str, versions: Mapping[int, int], done: dict[str, int]) -> None:
+def _move(inside: Inside, topic: str, versions: Mapping[int, int], done: dict[str, int]) -> None:
     """Move versions of a topic, given with their lengths, into objects; count them in `done`."""
-    topics = memory._store.topics
-    for run in archiving.runs(topics, memory._space_id, topic, versions):
-        with memory._store.transaction():
+    topics = inside.store.topics
+    for run in archiving.runs(topics, inside.space_id, topic, versions):
+        with inside.store.transaction():
             name, data = topics.archive.note(run)
-        with memory._write("archive") as write:
+        with inside.write("archive") as write:
             write.subject = run.topic << 3
             write.cancelled = not topics.archive.move(run, name, data, topics.make_whole)
         if not write.cancelled:
@@ -145,40 +142,41 @@ def _move(memory: Memory, topic: str, versions: Mapping[int, int], done: dict[st
             done["archived_bytes"] += len(data)
 
 
-def _bring_home(memory: Memory, dry_run: bool, on_progress: Progress | None) -> dict[str, int]:
-    database, done = memory._store.database, {"states": 0, "objects": 0}
-    objects = archiving.objects_of(database, memory._space_id)
+def _bring_home(inside: Inside, dry_run: bool, on_progress: Progress | None) -> dict[str, int]:
+    database = inside.store.database
+    done = {"states": 0, "objects": 0}
+    objects = archiving.objects_of(database, inside.space_id)
     if dry_run:
         return {"states": sum(objects.values()), "objects": len(objects)}
     for number, name in enumerate(objects):
         if on_progress is not None:
             on_progress("bringing home", number, len(objects))
-        with memory._write("archive"):
-            done["states"] += memory._store.topics.archive.bring_home(database, name)
+        with inside.write("archive"):
+            done["states"] += inside.store.topics.archive.bring_home(database, name)
         done["objects"] += 1
-    return _finished(memory, done)
+    return _finished(inside, done)
 
 
-def _finished(memory: Memory, done: dict[str, int]) -> dict[str, int]:
+def _finished(inside: Inside, done: dict[str, int]) -> dict[str, int]:
     """Shrink the file, remove objects that are no longer needed, and return `done`.
 
     PostgreSQL reuses the room by itself; rewriting its tables would block everybody.
     """
-    if done["objects"] and "://" not in memory._store.database.place:
-        with memory._store.transaction():
-            owe(memory._store.database, REWRITE, LOG)
-    memory._finish_owed()
+    if done["objects"] and "://" not in inside.store.database.place:
+        with inside.store.transaction():
+            owe(inside.store.database, REWRITE, LOG)
+    inside.finish_owed()
     return done
 
 
-def _before(memory: Memory, older_than: TimeLike) -> int:
+def _before(inside: Inside, older_than: TimeLike) -> int:
     """Return a moment in microseconds: `180d` is 180 days ago, anything else is read as a time."""
     from hades.language.english.moments import parse_time
 
     age = _AGE.fullmatch(older_than) if isinstance(older_than, str) else None
     meant = older_than if age is None else f"{age[1]} {_UNITS[age[2]]} ago"
     try:
-        return to_micros(parse_time(meant, memory._store.now()))
+        return to_micros(parse_time(meant, inside.store.now()))
     except InvalidInput as error:
         raise InvalidInput(
             f"Cannot read the age {older_than!r}: write 180d, 12w, 6m, 1y or a time as 2024-03-31."

@@ -46,7 +46,8 @@ class AnswerCache:
     """A cache of one memory's answers, as JSON, limited in bytes."""
 
     def __init__(self, store: Store, bytes_at_most: int, shared: SharedAnswers | None) -> None:
-        self._store, self.shared = store, shared
+        self._store = store
+        self.shared = shared
         self.kept = ByteCache[str, bytes](bytes_at_most)
         self._revision: tuple[str, int] = "", 0
         self.uses = {"kept": 0, "shared": 0, "made": 0}
@@ -65,7 +66,8 @@ class AnswerCache:
         when an answer made at a moment holds while nothing is written.
         """
         begun = time.perf_counter()
-        revision, now = self._store.changefeed.revision(), self._store.now()
+        revision = self._store.changefeed.revision()
+        now = self._store.now()
         key = self._key(revision, asked)
         kept = None if key is None else self._find(revision, key, now)
         if kept is not None:
@@ -102,9 +104,11 @@ class AnswerCache:
     def _find(self, revision: tuple[str, int], key: str, now: int) -> Recall | None:
         """Return the cached answer of this process or of Redis, unless it has expired."""
         self._drop_before(revision)
-        text, tier = self.kept.get(key), "kept"
+        text = self.kept.get(key)
+        tier = "kept"
         if text is None and self.shared is not None:
-            text, tier = self.shared.get(revision[0], key), "shared"
+            text = self.shared.get(revision[0], key)
+            tier = "shared"
         if text is None:
             return None
         try:

@@ -36,7 +36,8 @@ class BridgeCache:
         """Return the bridges from these passages as numbers of nodes, with weights, best first."""
         nodes = [query.graph.node(number) for number in numbers]
         stored = self._store.bridges.around(query.space, nodes, READ_AT_MOST)
-        wanted, bridges = {*numbers}, list[tuple[list[int], float]]()
+        wanted = {*numbers}
+        bridges = list[tuple[list[int], float]]()
         for bridge in stored:
             if ends := held(query, bridge):
                 bridges.append((ends if ends[0] in wanted else ends[::-1], bridge.weight))
@@ -74,7 +75,8 @@ def hot_bridges(
     For each name, the strongest pair of passages of different topics and communities counts. Its
     weight is the product of both steps, times the rarity of the name.
     """
-    graph, arcs = query.graph, PathArcs(query.graph)
+    graph = query.graph
+    arcs = PathArcs(query.graph)
     topics = query.indexes.chunks["topic"]
     bridges: list[Bridge] = []
     for cluster in clusters:

@@ -332,7 +332,8 @@ class RecallEngine:
                 graphs.catch_up(current, scope.space, on_progress)
                 graph = graphs.at(current, scope.space, scope.as_of)
                 earlier = current.earlier(scope.space, scope.as_of)
-                indexes, terms = current.snapshot(), graphs.tables.terms.snapshot()
+                indexes = current.snapshot()
+                terms = graphs.tables.terms.snapshot()
                 edges = graphs.tables["edges"].snapshot()
                 fact_terms = graphs.tables.fact_terms.snapshot()
             topics = self.finder.topics(scope)
@@ -343,7 +344,14 @@ class RecallEngine:
                 gone = self._store.chunks.archived(scope.as_of)
                 mask = mask & ~np.isin(indexes.chunks["id"], gone)
             yield QueryContext(
-                *(self._store, scope.space, scope.as_of, indexes, terms, graph, mask, topics),
+                self._store,
+                scope.space,
+                scope.as_of,
+                indexes,
+                terms,
+                graph,
+                mask,
+                topics,
                 edges=edges,
                 fact_terms=fact_terms,
                 encoder=self.finder.encoder.model,
@@ -383,7 +391,8 @@ class RecallEngine:
 
     def tiers(self) -> list[Tier]:
         """Return the tiers of answers and graphs in this process. This call loads no data."""
-        tiers, uses = [self.answers.kept.tier("answers")], self.answers.uses
+        tiers = [self.answers.kept.tier("answers")]
+        uses = self.answers.uses
         if self.answers.shared is not None:
             shared = Tier("shared answers", "redis", hits=uses["shared"], misses=uses["made"])
             tiers.append(shared)

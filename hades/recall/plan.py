@@ -46,7 +46,8 @@ NAME_CHARACTERS_AT_MOST = 100
 """How much of an unknown key is compared with the others."""
 LATENCY_MS_AT_MOST = 600_000
 PASSAGES_AT_MOST = 400
-TOKENS_A_PASSAGE, TOKENS_A_FACT = 250, 1_000
+TOKENS_A_PASSAGE = 250
+TOKENS_A_FACT = 1_000
 """Tokens of a budget for each passage, and for each fact, that it makes room for."""
 PLANNING_PASSAGES = 10
 COUNTED_PASSAGES = 60
@@ -181,7 +182,8 @@ class Plan(_PlanPart):
         """Clamp values that are out of range, and list them in `reasons`."""
         if not isinstance(data, Mapping):
             return validated(data)
-        repaired, diagnostics = _merged({}, data), list[Diagnostic]()
+        repaired = _merged({}, data)
+        diagnostics = list[Diagnostic]()
         if repaired.pop("q", None) is not None:  # in the plan of source document 001
             diagnostics.append(Diagnostic(Reason.IGNORED, "plan", "q has no effect"))
             _report(repaired, diagnostics)

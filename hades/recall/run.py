@@ -151,7 +151,8 @@ class Run:
         if timeout_ms is not None:
             ends = min(ends, begun + timeout_ms / 1000)
         stage = Stage(name, ends, self, max(0, round((ends - begun) * 1000)))
-        before, reported = len(self.seen), len(self.reports)
+        before = len(self.seen)
+        reported = len(self.reports)
         # Stages check their time themselves; this only stops a statement that runs away.
         with self.within(None if reads_all else max(ends - begun, STATEMENT_AT_LEAST_S)):
             yield stage

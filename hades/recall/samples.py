@@ -16,16 +16,18 @@ from hades.domain.graph import Edge
 from hades.domain.statement import relation_words
 from hades.domain.times import AsOf
 from hades.language.english.threads import is_decision
-from hades.language.names import spoken
 from hades.language.patterns import lazy_pattern
 from hades.language.sentences import plain_sentence, sentences
+from hades.language.wording import spoken
 from hades.store.store import Store
 from hades.store.summaries import StateOfPeriod
 
-TOPICS_READ, FACTS_READ = 40, 20
+TOPICS_READ = 40
+FACTS_READ = 20
 CHARACTERS_READ = 4_000
 """Questions are made of the beginning of a text."""
-TRIED, TRIED_S = 16, 8.0
+TRIED = 16
+TRIED_S = 8.0
 """The most questions that are asked, and the time after which no other one is."""
 THEMES = "What are the main themes?"
 _REASON = lazy_pattern(

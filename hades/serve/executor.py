@@ -22,6 +22,12 @@ from hades.errors import HadesError, Refused, Unavailable
 from hades.ingest.folder_lock import folder_lock
 from hades.memory import Memory, View
 from hades.opening import open as open_memory
+from hades.operations.indexing import (
+    index_in_turns,
+    index_share,
+    is_behind,
+    vectors_missing,
+)
 from hades.operations.proposals import list_refused
 from hades.serve.auth.caller import Caller, Role, record_call
 from hades.serve.pool import STOPPING, Pool
@@ -76,8 +82,8 @@ class Executor:
         self._writing = writing
         if writing is not None:
             # The reading memory cannot write its records of use: the writing one does it.
-            reading._store.uses = writing._store.uses
-            reading._store.query_log = writing._store.query_log
+            reading.inside.store.uses = writing.inside.store.uses
+            reading.inside.store.query_log = writing.inside.store.query_log
         self._timeout_s = timeout_s
         self.pools = {
             "read": Pool("read", readers, waiting),
@@ -109,7 +115,7 @@ class Executor:
         writing = None
         if not read_only:
             writing = open_memory(path, encoder=encoder, clock=clock, busy_timeout_s=busy_timeout_s)
-            options["uploads"] = Path(f"{writing._store.database.files}.uploads")
+            options["uploads"] = Path(f"{writing.inside.store.database.files}.uploads")
         if writing is not None and type(writing) is not Memory:
             return cls(writing, writing, **options)  # a library holds its volumes once
         reading = open_memory(path, encoder=encoder, clock=clock, read_only=True)
@@ -156,7 +162,7 @@ class Executor:
             if space is not None:
                 memory = memory.in_space(space, actor=caller.name)
             if checked:
-                if memory._is_behind():
+                if is_behind(memory.inside):
                     raise _NotIndexed
                 self._index_in_turns(memory)
             if valid is None and known is None:
@@ -224,7 +230,7 @@ class Executor:
         writing = self._writable()
 
         def run() -> Result:
-            with writing._patient(WORK_WAITS_S):
+            with writing.inside.store.patient(WORK_WAITS_S):
                 return call(_memory(writing, space, caller), self._stopping(on_progress))
 
         return self.pools["work"].submit(caller.name, run)
@@ -232,11 +238,11 @@ class Executor:
     def _index_in_turns(self, memory: Memory) -> None:
         """Start background indexing, unless it is running or nothing of this space waits."""
         idle = self._embedding is None or self._embedding.done()
-        if idle and (memory.pending or memory._vectors_missing()):
+        if idle and (memory.pending or vectors_missing(memory.inside)):
             writing = self._writable()
             report = self._stopping(lambda *_: None)
             self._embedding = self.pools["embed"].submit(
-                memory.space, lambda: writing.in_space(memory.space)._index_in_turns(report)
+                memory.space, lambda: index_in_turns(writing.in_space(memory.space).inside, report)
             )
 
     def index_now(self, space: str) -> None:
@@ -250,7 +256,7 @@ class Executor:
 
         def index() -> None:
             memory = writing.in_space(space)
-            memory._index_share()
+            index_share(memory.inside)
             self._index_in_turns(memory)
 
         return self.pools["index"].submit(space, index)
@@ -265,8 +271,8 @@ class Executor:
         from hades.index.indexes import usable  # it loads numpy, which would slow the start
 
         # The index folder itself is locked by the embedding that this work may do.
-        folder = usable(usable(writing._store.index_folder) / "upkeep")
-        with writing._patient(WORK_WAITS_S), folder_lock(folder, "upkeep", report):
+        folder = usable(usable(writing.inside.store.index_folder) / "upkeep")
+        with writing.inside.store.patient(WORK_WAITS_S), folder_lock(folder, "upkeep", report):
             errors = list[HadesError]()
             for space in writing.spaces():
                 try:
@@ -278,9 +284,9 @@ class Executor:
 
     def follow_encoder(self) -> None:
         """Use the encoder that the memory stores; a reembed, import or restore may change it."""
-        self.memory._follow_encoder()
+        self.memory.inside.follow_encoder()
         if self._writing is not None:
-            self._writing._follow_encoder()
+            self._writing.inside.follow_encoder()
 
     def leave(self) -> None:
         """Stop long work at its next step; other calls are served until `close`."""
@@ -328,7 +334,7 @@ def _retried(call: Callable[[Memory], Result], memory: Memory, actor: str, until
         try:
             return call(memory)
         except Refused as error:  # the transaction is rolled back, so this can be written now
-            list_refused(memory, error)
+            list_refused(memory.inside, error)
             raise
         except Unavailable as error:
             if not isinstance(error, Busy) or time.monotonic() + pause_s > until:

@@ -247,7 +247,7 @@ def _server(
             _announce(links, urls[0], opened)
         say(
             Started(
-                memory=executor.memory._store.database.place,
+                memory=executor.memory.inside.store.database.place,
                 listening=[{"listener": at.kind.name, "where": at.where} for at in listeners],
                 audit=str(audit.folder),
                 has_keys=keys.exist,

@@ -236,7 +236,8 @@ class Archive:
         version of a topic as a whole copy.
         """
         database = self._database
-        (first, last) = (min(run.contents), max(run.contents))
+        first = min(run.contents)
+        last = max(run.contents)
         states = database.column(
             "SELECT s.id FROM states s JOIN topics t ON t.id = s.topic WHERE s.topic = ? "
             "AND s.version BETWEEN ? AND ? AND s.encoding IS NOT NULL AND s.id <> t.latest "

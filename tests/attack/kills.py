@@ -48,11 +48,11 @@ with hades.open(sys.argv[1] + "/memory/notes.hades") as memory:
 
 
 def _backup(memory: hades.Memory) -> None:
-    memory.backup(Path(memory._store.database.path).with_name("copy.hades"))
+    memory.backup(Path(memory.inside.store.database.path).with_name("copy.hades"))
 
 
 def _restore(memory: hades.Memory) -> None:
-    memory.restore(Path(memory._store.database.path).parents[1] / "backup.hades")
+    memory.restore(Path(memory.inside.store.database.path).parents[1] / "backup.hades")
 
 
 def _reembed(memory: hades.Memory) -> None:

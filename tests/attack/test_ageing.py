@@ -51,8 +51,8 @@ def test_nothing_becomes_unreachable(
             elif what == "consolidate":
                 memory.consolidate(at_least=1)
             elif what == "archive":
-                with memory._store.transaction():  # as if indexed: vectors take long
-                    memory._store.database.run("DELETE FROM pending")
+                with memory.inside.store.transaction():  # as if indexed: vectors take long
+                    memory.inside.store.database.run("DELETE FROM pending")
                 memory.archive(older_than="2d", keep_versions=1)
             elif what == "age":
                 clock.tick(400 * DAY)

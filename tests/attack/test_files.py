@@ -164,7 +164,7 @@ def test_reading_in_this_process_gives_the_same(folder: Path, tmp_path: Path) ->
     for in_process in (True, False):
         with hades.open(tmp_path / f"{in_process}.hades", clock=lambda: 10**15) as memory:
             memory.ingest(folder, phases=("nodes",), in_process=in_process)
-            run = memory._store.database.rows
+            run = memory.inside.store.database.rows
             rows.append([list(run(f"SELECT * FROM {table}")) for table in TABLES])
     assert rows[0] == rows[1]
 

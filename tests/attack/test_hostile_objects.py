@@ -23,8 +23,8 @@ def archived(path: Path) -> Iterator[tuple[hades.Memory, Path]]:
     with hades.open(path) as memory:
         for day in (1, 2):
             memory.remember("plan", f"the plan of day {day}", valid_from=f"2024-01-0{day}")
-        with memory._store.transaction():  # what waits to be indexed is not archived
-            memory._store.database.run("DELETE FROM pending")
+        with memory.inside.store.transaction():  # what waits to be indexed is not archived
+            memory.inside.store.database.run("DELETE FROM pending")
         memory.archive(older_than="2030-01-01", keep_versions=1)
         (found,) = path.with_name("notes.hades.archive").rglob("*.xz")
         yield memory, found

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from making import UNHURRIED
 
 import hades
-from hades.operations.proposals import once
+from hades.operations.idempotency import once
 from hades.store.catalogue import TABLES
 
 LONG = os.environ.get("HADES_ATTACK") == "long"
@@ -48,7 +48,7 @@ def _fill(memory: hades.Memory, folder: Path) -> None:
     memory.add_alias("Anne Lee", "Annie")
     memory.merge("Anne Lee", "Ann Lee")
     memory.propose("people/ann", "likes", "tea", confidence=0.1)
-    once(memory, "key", "request", dict)
+    once(memory.inside, "key", "request", dict)
     (folder / "docs").mkdir()
     (folder / "docs/a.md").write_text("# Guide\n\nAtlas uses Redis. See [b](b.md).\n")
     (folder / "docs/b.md").write_text("# Redis\n\nRedis is a queue that Atlas uses.\n")

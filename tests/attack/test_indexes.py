@@ -211,7 +211,10 @@ def test_what_is_purged_while_it_is_indexed_leaves_nothing(
     with hades.open(path) as memory, hades.open(path) as other:
         memory.remember("kept", "The zebra eats grass.")
         memory.remember("secret", "# Agent Xyzzy\n\nAgent Xyzzy rides the zebra.")
-        chunks, read = type(memory._store.chunks), getattr(type(memory._store.chunks), step)
+        chunks, read = (
+            type(memory.inside.store.chunks),
+            getattr(type(memory.inside.store.chunks), step),
+        )
 
         def purging(self: Any, *args: Any) -> Any:
             found = read(self, *args)

@@ -43,8 +43,8 @@ def tenants(postgres: str, tmp_path: Path) -> Iterator[dict[str, str]]:
             inside = memory.in_space(space, actor=space)
             for day in range(1, 4):
                 inside.remember("job", f"{space}firm{day}", valid_from=f"2024-01-0{day}")
-            with memory._store.transaction():  # what waits to be indexed is not archived
-                memory._store.database.run("DELETE FROM pending")
+            with memory.inside.store.transaction():  # what waits to be indexed is not archived
+                memory.inside.store.database.run("DELETE FROM pending")
             inside.archive(older_than="2030-01-01", keep_versions=1, to=str(tmp_path / "old"))
     with psycopg.connect(read_server_address(postgres).conninfo, autocommit=True) as admin:
         for space in ("ours", "theirs"):
@@ -90,7 +90,7 @@ def test_no_owed_row_removes_archived_texts_of_another_space(
             sql(tenants["ours"], "INSERT INTO owed VALUES (%s, 'm')", what)
     for address, space in ((tenants["ours"], "ours"), (postgres, "ours")):
         with hades.open(address, space=space) as memory:  # does what is owed
-            memory._finish_owed()
+            memory.inside.finish_owed()
     with hades.open(tenants["theirs"], space="theirs") as memory:
         assert memory.get("job", 1).content == "theirsfirm1"
 
@@ -111,9 +111,9 @@ def test_what_another_role_owes_is_not_seen_nor_taken_back(
     with hades.open(tenants["theirs"], space="theirs"):
         assert (folder / name).exists()  # who sees one space cannot say what others need
     with hades.open(postgres) as memory:
-        memory._finish_owed()  # opening waits for no lock, and autovacuum may hold one
+        memory.inside.finish_owed()  # opening waits for no lock, and autovacuum may hold one
         assert not (folder / name).exists()
-        assert not memory._store.owed()
+        assert not memory.inside.store.owed()
 
 
 def test_no_change_is_dated_ahead_of_the_server(postgres: str, tenants: dict[str, str]) -> None:
@@ -173,7 +173,7 @@ def test_the_secret_of_shared_answers_is_not_seen(
     refused(ours, "INSERT INTO meta VALUES ('secret:answers', 'x') ON CONFLICT DO NOTHING")
     for address, shares in ((postgres, True), (ours, False)):
         with hades.open(address, space="ours") as memory:
-            assert (memory._engine.answers.shared is not None) == shares
+            assert (memory.inside.engine.answers.shared is not None) == shares
 
 
 NOTED = "628ca92188565a4f816f7c73fe23590e"

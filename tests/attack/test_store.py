@@ -243,7 +243,7 @@ def test_what_somebody_is_at_work_on_is_left_alone(path: Path, tmp_path: Path) -
         def look(_what: str, _done: int, _total: int) -> None:
             with hades.open(path, read_only=True) as other:
                 seen.extend(other.check())
-            memory._store.database.path.stat()
+            memory.inside.store.database.path.stat()
 
         memory.backup(tmp_path / "copy.hades", look)
         assert seen == []

@@ -19,7 +19,6 @@ import pytest
 from serving import Server
 
 import hades
-from hades.operations.declare import OPERATIONS
 from tests.callers import caller
 
 LEAKS = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -398,8 +397,8 @@ def test_a_batch_whose_answer_was_lost_is_done_once(lossy: Lossy) -> None:
 def test_a_write_that_took_too_long_is_asked_about_with_its_own_key(
     server: Server, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    operation, tries = OPERATIONS["propose"], []
-    propose = operation.function
+    tries = []
+    propose = hades.Memory.propose
 
     @functools.wraps(propose)
     def slow(*args: Any, **kwargs: Any) -> Any:
@@ -407,7 +406,7 @@ def test_a_write_that_took_too_long_is_asked_about_with_its_own_key(
         time.sleep(1.5)
         return propose(*args, **kwargs)
 
-    monkeypatch.setitem(vars(operation), "function", slow)
+    monkeypatch.setattr(hades.Memory, "propose", slow)
     with server.serving(path, timeout_s=1), hades.open(server.address) as client:
         made = client.propose("ann", relation="knows", target="bob", confidence=0.3)
         assert [one.id for one in client.proposals()] == [made.id]

@@ -48,7 +48,7 @@ def test_nothing_of_a_client_needs_a_store() -> None:
         for name, member in _public(hades.Client).items()
         if any(_public(kind).get(name) is member for kind in (hades.Memory, hades.View))
     }
-    assert inherited == {"as_of", "space"}
+    assert not inherited
 
 
 def test_a_client_has_nothing_more() -> None:

@@ -156,4 +156,4 @@ def test_a_prompt_has_the_form_of_the_template(organised: hades.Memory) -> None:
 
 
 def vector(view: hades.View, text: str) -> list[float]:
-    return [float(value) for value in view._finder.encoder.encode([text])[0]]
+    return [float(value) for value in view.inside.finder.encoder.encode([text])[0]]

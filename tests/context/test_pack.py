@@ -12,7 +12,7 @@ from making import LIKELY, SPRING, passage, path
 import hades
 from hades.context.pack import LEDGER_TOKENS_AT_MOST, PATH_TOKENS_AT_MOST, Packed, pack
 from hades.context.tokens import count, cut, cut_words
-from hades.domain.answer import indented
+from hades.domain.quoting import indented
 from hades.models.encoder import count_tokens
 
 

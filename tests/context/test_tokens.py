@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import hades
 from hades.context.tokens import _LONG_RUN, count, cut, token_family
-from hades.domain.answer import indented
+from hades.domain.quoting import indented
 from hades.models.encoder import count_tokens
 
 

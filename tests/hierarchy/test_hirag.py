@@ -43,7 +43,7 @@ def organised(memory: hades.Memory) -> hades.Memory:
 
 
 def vector(view: hades.View, text: str) -> list[float]:
-    return [float(value) for value in view._finder.encoder.encode([text])[0]]
+    return [float(value) for value in view.inside.finder.encoder.encode([text])[0]]
 
 
 def test_the_configuration_is_read_as_it_stands() -> None:

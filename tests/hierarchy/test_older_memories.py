@@ -45,7 +45,7 @@ def test_uses_and_verdicts_from_before_become_the_share_of_one_actor(
         older.setattr(schema, "STEPS", schema.STEPS[:5])
         with hades.open(path) as memory:
             memory.remember("tea", "Tea is ready.")
-            database = memory._store.database
+            database = memory.inside.store.database
             with database.transaction():
                 database.run("INSERT INTO uses VALUES (1, 150, 1)")
                 database.run("INSERT INTO usefulness VALUES (1, 30, 2)")

@@ -61,7 +61,7 @@ def test_the_same_passages_give_the_same_clusters_on_any_number_of_threads(
     before = [(c.label, c.summary, c.size) for c in organised.hierarchy().clusters]
     organised.organise()
     assert [(c.label, c.summary, c.size) for c in organised.hierarchy().clusters] == before
-    store = organised._store.hierarchies
+    store = organised.inside.store.hierarchies
     first, second = (store.centroids(number) for number in (1, 2))
     assert [row[3] for row in first] == [row[3] for row in second]
     code = (
@@ -152,8 +152,8 @@ def test_what_was_purged_is_in_no_cluster(organised: hades.Memory, path: Path) -
 
 
 def test_questions_read_it_as_arrays(organised: hades.Memory) -> None:
-    cache = HierarchyCache(organised._store)
-    indexes, space = _indexes(organised, None), organised._space_id
+    cache = HierarchyCache(organised.inside.store)
+    indexes, space = _indexes(organised.inside, None), organised.inside.space_id
     arrays = cache.at(indexes, space, NOW)
     assert arrays is not None
     assert cache.at(indexes, space, NOW) is arrays
@@ -166,7 +166,7 @@ def test_questions_read_it_as_arrays(organised: hades.Memory) -> None:
     organised.remember("boats/new", "The new ferry is a fast ship.")
     organised.index()
     organised.purge("bread/0")
-    later = cache.at(_indexes(organised, None), space, NOW)
+    later = cache.at(_indexes(organised.inside, None), space, NOW)
     assert later is not None
     sizes = {int(n): len(later.members(at)) for at, n in enumerate(later.numbers.tolist())}
     assert sorted(sizes[int(number)] for number in later.numbers[low]) == [6, 7, 8]
@@ -183,7 +183,7 @@ def test_each_space_has_its_own(organised: hades.Memory) -> None:
     with pytest.raises(hades.NotFound):
         other.clusters("c_3")
     organised.drop_space("other")
-    assert organised._store.database.value("SELECT count(*) FROM hierarchies") == 1
+    assert organised.inside.store.database.value("SELECT count(*) FROM hierarchies") == 1
     assert organised.hierarchy().current is not None
 
 
@@ -217,11 +217,11 @@ def test_what_cannot_be_organised_is_said(memory: hades.Memory) -> None:
 def test_a_vector_that_is_not_a_number_is_skipped_and_counted(memory: hades.Memory) -> None:
     remember_subjects(memory)
     memory.index()
-    model, dims = memory._finder.encoder.model, memory._finder.encoder.dims
+    model, dims = memory.inside.finder.encoder.model, memory.inside.finder.encoder.dims
     broken = np.full(dims, np.nan, np.float16).tobytes()
-    with memory._write("test") as write:
+    with memory.inside.write("test") as write:
         node = NodeKind.CHUNK.node(1)
-        memory._store.chunks.put_vectors(write, model, dims, [(node, broken)])
+        memory.inside.store.chunks.put_vectors(write, model, dims, [(node, broken)])
     made = memory.organise().hierarchy
     assert made is not None
     assert (made.chunks, made.skipped) == (20, 1)
@@ -238,7 +238,9 @@ def test_another_encoder_makes_it_due_and_nothing_joins(
     organised.remember("boats/new", "The new ferry is a fast ship.")
     organised.index()
     assert organised.hierarchy().current.drift.joined == 0  # type: ignore[union-attr]
-    assert HierarchyCache(organised._store).at(_indexes(organised, None), 1, NOW) is None
+    assert (
+        HierarchyCache(organised.inside.store).at(_indexes(organised.inside, None), 1, NOW) is None
+    )
     assert organised.organise(if_due=True).made
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import hades
 from hades.domain.times import from_micros
+from hades.operations.indexing import catch_up
 
 TOPICS = ("a", "b")
 TEXTS = ("Rain fell.", "Snow fell.", "Hail fell.")
@@ -99,7 +100,7 @@ def test_what_is_there_and_what_was_before(
                 if memory.change > before:  # what holds already is not written again
                     states[step.topic].append(Believed(since, today, step.text))
         clock.set(f"{FIRST_DAY + timedelta(30):%Y-%m-%d}")
-        memory._bring_up_to_date(None)
+        catch_up(memory.inside, None)
         for view, valid, known in (
             (memory, 30, 30),
             (memory.at(FIRST_DAY + timedelta(valid_day)), valid_day, 30),
@@ -119,12 +120,12 @@ def test_what_is_there_and_what_was_before(
 
 def candidates(view: hades.View) -> dict[tuple[str, str], tuple[int, int]]:
     """By topic and text: from which day until which it was there."""
-    scope = view._scope()
-    with view._engine.query_context(scope) as query:
+    scope = view.inside.scope()
+    with view.inside.engine.query_context(scope) as query:
         numbers = query.mask.nonzero()[0]
         starts, ends = query.indexes.spans(numbers, scope.as_of)
         ids = query.graph.chunks[numbers].tolist()
-        placed = view._store.chunks.find(ids, scope.as_of)
+        placed = view.inside.store.chunks.find(ids, scope.as_of)
     found = {}
     for one, start, end in zip(ids, starts.tolist(), ends.tolist(), strict=True):
         chunk = placed[one].chunk

@@ -19,6 +19,7 @@ from hades.index import tables as tables_
 from hades.index.graph_build import build_graph
 from hades.index.graph_view import GraphView
 from hades.index.tables import Tables
+from hades.operations.indexing import index_pending
 
 NAMES = ("Ada Lovelace", "Ada", "Lovelace Prize", "Mercury", "Ed Wood", "Bug Y")
 TOPICS = ("notes/ada", "notes/prize", "notes/mercury", "bugs/bug_y")
@@ -37,7 +38,7 @@ writes = st.one_of(
 
 
 def graph_of(view: hades.View) -> GraphView:
-    with view._engine.query_context(view._scope()) as query:
+    with view.inside.engine.query_context(view.inside.scope()) as query:
         return query.graph
 
 
@@ -88,11 +89,11 @@ def test_a_repaired_graph_equals_one_built_anew(
         memory = hades.open(Path(folder) / "m.hades")
         for step in life:
             write(memory, *step)
-            memory._index_pending(None)
+            index_pending(memory.inside, None)
             repaired = graph_of(memory)
-            tables = Tables(memory._store, Path(folder) / "other")
-            indexes = memory._finder.indexes
-            tables.catch_up(indexes.chunks, memory._space_id)
+            tables = Tables(memory.inside.store, Path(folder) / "other")
+            indexes = memory.inside.finder.indexes
+            tables.catch_up(indexes.chunks, memory.inside.space_id)
             anew = build_graph(tables, indexes.chunks["id"], repaired.moment)
             assert arcs(repaired) == arcs(anew)
             for field in ("frequency", "title_of", "previous", "next", "hub"):
@@ -105,7 +106,7 @@ def test_a_repaired_graph_equals_one_built_anew(
 def test_the_graph_is_that_of_the_moment(memory: hades.Memory) -> None:
     memory.remember("films/ed_wood", "# Ed Wood\n\nA film by Tim Burton.", valid_from="2020-01-01")
     memory.remember("people/burton", "# Tim Burton\n\nHe made films.", valid_from="2021-01-01")
-    memory._index_pending(None)
+    index_pending(memory.inside, None)
 
     def titles(view: hades.View) -> set[int]:
         graph = graph_of(view)
@@ -119,7 +120,7 @@ def test_a_note_is_linked_from_texts_that_were_there_before(memory: hades.Memory
     memory.remember("films/ed_wood", "# Ed Wood\n\nA film by tim burton, they say.")
     before = graph_of(memory)
     memory.remember("people/burton", "# Tim Burton\n\nHe made films.")
-    memory._index_pending(None)
+    index_pending(memory.inside, None)
     after = graph_of(memory)
     assert len(arcs(after)) > len(arcs(before))
     title = int(after.title_of[after.visible].max())
@@ -129,7 +130,7 @@ def test_a_note_is_linked_from_texts_that_were_there_before(memory: hades.Memory
 def test_an_index_of_no_memory_is_made_anew(memory: hades.Memory, path: Path) -> None:
     memory.remember("a", "# Ed Wood\n\nText.")
     memory.recall("Ed Wood")
-    for file in memory._store.index_folder.rglob("*"):
+    for file in memory.inside.store.index_folder.rglob("*"):
         if file.is_file():
             file.write_bytes(b"broken")
     with hades.open(path) as again:
@@ -137,7 +138,7 @@ def test_an_index_of_no_memory_is_made_anew(memory: hades.Memory, path: Path) ->
 
 
 def test_now_is_what_is_asked_about_by_default(memory: hades.Memory) -> None:
-    assert memory._scope().as_of == NOW
+    assert memory.inside.scope().as_of == NOW
 
 
 def test_a_saved_graph_is_repaired_by_what_was_written_since(
@@ -149,7 +150,7 @@ def test_a_saved_graph_is_repaired_by_what_was_written_since(
         for number in range(30):
             memory.remember(f"ground/{number}", f"# Ground {number}\n\nNothing but Mercury here.")
         memory.recall("Mercury")
-        folder = memory._store.index_folder
+        folder = memory.inside.store.index_folder
         assert list(folder.glob("graph*"))
     monkeypatch.setattr(
         graph_cache, "build_graph", None
@@ -158,11 +159,11 @@ def test_a_saved_graph_is_repaired_by_what_was_written_since(
         assert memory.recall("What is on Ground 3?").passages
         memory.remember("films/ed_wood", "# Ed Wood\n\nA film about Mercury.")
         memory.forget("ground/3")
-        with memory._engine.query_context(memory._scope()) as query:
+        with memory.inside.engine.query_context(memory.inside.scope()) as query:
             repaired = query.graph
-        indexes = memory._finder.indexes
-        tables = Tables(memory._store, path.parent / "other")
-        tables.catch_up(indexes.chunks, memory._space_id)
+        indexes = memory.inside.finder.indexes
+        tables = Tables(memory.inside.store, path.parent / "other")
+        tables.catch_up(indexes.chunks, memory.inside.space_id)
         anew = build_graph(tables, indexes.chunks["id"], repaired.moment)
         assert arcs(repaired) == arcs(anew)
 
@@ -192,9 +193,9 @@ def test_a_question_reads_the_words_of_its_own_space_only(path: Path) -> None:
         other = memory.in_space("other")
         memory.remember("a", "# First\n\nOf Mercury.")
         other.remember("b", "# Second\n\nOf Venus.")
-        memory._index_pending(None)
+        index_pending(memory.inside, None)
         assert other.recall("What is of Venus?").passages
-        terms = memory._finder.graphs.tables.terms
+        terms = memory.inside.finder.graphs.tables.terms
         assert len(terms) == 1
         # The memory is unchanged since, and yet the words of this space are missing.
         assert memory.recall("What is of Mercury?").passages

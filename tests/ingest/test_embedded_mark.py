@@ -10,7 +10,7 @@ import hades
 
 
 def _mark(memory: hades.Memory) -> int:
-    return memory._store.chunks.embedded(memory._finder.encoder.model)
+    return memory.inside.store.chunks.embedded(memory.inside.finder.encoder.model)
 
 
 def test_the_mark_follows_the_newest_chunk(tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_the_mark_follows_the_newest_chunk(tmp_path: Path) -> None:
         first = _mark(memory)
         memory.remember("b", "Trams leave at ten.")
         assert memory.search("when do trams leave", retriever="meaning")[0].chunk.topic == "b"
-        assert _mark(memory) == memory._store.mentions.last_chunk() > first > 0
+        assert _mark(memory) == memory.inside.store.mentions.last_chunk() > first > 0
 
 
 def test_chunks_cut_before_a_kill_get_their_vectors_later(tmp_path: Path) -> None:
@@ -50,9 +50,11 @@ def test_the_mark_stays_here_when_a_memory_is_exported(tmp_path: Path) -> None:
         memory.remember("b", "Trams leave at ten.")
         memory.search("trams")
         memory.import_(tmp_path / "export.jsonl", into="taken")
-        assert memory._store.chunks.unembedded(memory._finder.encoder.model, _mark(memory), 10)
+        assert memory.inside.store.chunks.unembedded(
+            memory.inside.finder.encoder.model, _mark(memory), 10
+        )
         memory.in_space("taken").search("ferries")
-        assert not memory._store.chunks.unembedded(memory._finder.encoder.model, 0, 10)
+        assert not memory.inside.store.chunks.unembedded(memory.inside.finder.encoder.model, 0, 10)
 
 
 def test_few_new_chunks_mention_the_same_names_as_many(tmp_path: Path) -> None:
@@ -73,10 +75,10 @@ def test_few_new_chunks_mention_the_same_names_as_many(tmp_path: Path) -> None:
                 for number in range(others):
                     memory.remember(f"more/{number}", f"nothing of note {number}")
             memory.search("anything")
-            (chunk,) = memory._store.chunks.of_topic(1, "later")
-            places = memory._store.mentions.positions([chunk])
+            (chunk,) = memory.inside.store.chunks.of_topic(1, "later")
+            places = memory.inside.store.mentions.positions([chunk])
             nodes = {entity: entity << 3 | 1 for _, entity in places}
-            names = {e: memory._store.entities.describe(n).name for e, n in nodes.items()}
+            names = {e: memory.inside.store.entities.describe(n).name for e, n in nodes.items()}
             found.append({names[entity]: place for (_, entity), place in places.items()})
     assert found[0] == found[1]
     assert {"Anna Kowalska", "Tokyo Tower"} <= found[0].keys()

@@ -157,6 +157,6 @@ def test_moving_to_another_encoder(path: Path) -> None:
         assert memory.search("kitten", 1, retriever="meaning")[0].chunk == before[0].chunk
     with hades.open(path) as memory:
         assert memory.search("kitten", 1, retriever="meaning")[0].chunk.topic == "a"
-        assert memory._finder.encoder.model.startswith("minilm-")
+        assert memory.inside.finder.encoder.model.startswith("minilm-")
         with pytest.raises(hades.InvalidInput):
             memory.reembed("nonsense")

@@ -77,7 +77,7 @@ def graph_of_files(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def present_graph(memory: hades.Memory) -> Any:
     """Everything that holds now: texts by topic, and which names stand in which of them."""
-    store = memory._store
+    store = memory.inside.store
     rows = store.database.rows(
         "SELECT t.name, c.heading, p.start, e.key, m.introduces, m.positions "
         "FROM mentions m JOIN chunks c ON c.id = m.chunk JOIN topics t ON t.id = c.topic "
@@ -277,7 +277,7 @@ def test_lost_or_damaged_indexes_are_made_anew(
     with hades.open(built / "m.hades") as memory:
         memory.ingest(folder)
         expected = [h.chunk.id for h in memory.search("zebra")]
-        memory._finder.indexes._save()
+        memory.inside.finder.indexes._save()
     for number, damaged in enumerate(["", "spaces/**/*", "arrays"]):
         copy = shutil.copytree(built, tmp_path / f"copy{number}")
         index = copy / "m.hades.index"

@@ -48,7 +48,7 @@ def test_a_purge_in_a_batch_leaves_no_word_in_the_index(path: Path) -> None:
             thread.start()
             thread.join()
         assert memory.search("xylophonist", retriever="words") == []
-        searcher = memory._finder.indexes.words._searcher
+        searcher = memory.inside.finder.indexes.words._searcher
         assert searcher.doc_freq("exact", "xylophonist") == 0
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import hades
 from hades.ingest import phases, sharing
+from hades.operations.indexing import index_share, is_behind, phases_of
 from hades.serve.executor import Executor
 from hades.store import topics
 from hades.store.records import Pending, Phase, Rank
@@ -40,11 +41,11 @@ def _background(
 ) -> sharing.Background:
     """Background indexing by a clock that counts how often it is looked at."""
     ticks = count()
-    finder = memory._finder
+    finder = memory.inside.finder
     return kind(
-        memory._store,
-        memory._space_id,
-        lambda space: memory._phases(space, None),
+        memory.inside.store,
+        memory.inside.space_id,
+        lambda space: phases_of(memory.inside, space, None),
         finder.encoder,
         finder.indexing,
         lambda *_: None,
@@ -53,14 +54,15 @@ def _background(
 
 
 def _waiting(memory: hades.Memory, space: int | None = None) -> list[tuple[str, Rank]]:
-    return [(p.topic, Rank(p.rank)) for p in memory._store.waiting.in_turn(space, 100)]
+    return [(p.topic, Rank(p.rank)) for p in memory.inside.store.waiting.in_turn(space, 100)]
 
 
 def _have_vectors(memory: hades.Memory) -> set[str]:
     """The topics all of whose chunks have a vector."""
-    store, model = memory._store, memory._finder.encoder.model
+    store, model = memory.inside.store, memory.inside.finder.encoder.model
     found = {
-        topic.name: store.chunks.of_topic(memory._space_id, topic.name) for topic in memory.topics()
+        topic.name: store.chunks.of_topic(memory.inside.space_id, topic.name)
+        for topic in memory.topics()
     }
     lacking = set(store.chunks.unembedded(model, 0, 1_000))
     return {topic for topic, chunks in found.items() if chunks and not lacking & set(chunks)}
@@ -86,7 +88,7 @@ def test_versions_of_a_topic_stay_in_order(memory: hades.Memory) -> None:
     memory.remember("a", GIANT)
     memory.in_space("default", actor="other").remember("a", "Short now.")
     assert _waiting(memory) == [("a", Rank.LARGE_WORDS), ("a", Rank.LARGE_WORDS)]
-    assert sharing.small_share(memory._store, memory._space_id) == []
+    assert sharing.small_share(memory.inside.store, memory.inside.space_id) == []
     _background(memory).run()
     assert memory.pending == 0
     assert [hit.chunk.text for hit in memory.search("short")] == ["Short now."]
@@ -100,10 +102,10 @@ def test_a_question_of_a_server_waits_for_small_notes_alone(tmp_path: Path) -> N
         for number in range(3):
             giants.remember(f"giant/{number}", f"Giant {number}.\n\n{GIANT}")
         memory.in_space("default", actor="key:b").remember("b", "The locker has the code 4711.")
-        memory._index_share()
+        index_share(memory.inside)
         assert _have_vectors(memory) == {"b"}
         assert [one for one, _ in _waiting(memory)] == [f"giant/{n}" for n in range(3)]
-        assert not memory._is_behind()
+        assert not is_behind(memory.inside)
 
 
 def test_one_who_wrote_many_notes_waits_alone(
@@ -114,10 +116,10 @@ def test_one_who_wrote_many_notes_waits_alone(
     for number in range(5):
         many.remember(f"many/{number}", f"Number {number}.")
     memory.remember("one", "The locker has the code 4711.")
-    memory._index_share()
+    index_share(memory.inside)
     assert _have_vectors(memory) == {"one"}
     assert {rank for _, rank in _waiting(memory)} == {Rank.SMALL_VECTORS}
-    assert not memory._is_behind()
+    assert not is_behind(memory.inside)
 
 
 def test_the_background_takes_turns(memory: hades.Memory) -> None:
@@ -141,7 +143,8 @@ def test_words_of_a_giant_are_found_before_its_vectors(path: Path) -> None:
     with hades.open(path) as memory:
         memory.remember("giant", f"{GIANT}\n\nThe xylophone is last.")
         assert _background(memory).index_next()
-        assert memory._store.chunks.pending_count(memory._space_id, Phase.EMBEDDINGS) == 1
+        inside = memory.inside
+        assert inside.store.chunks.pending_count(inside.space_id, Phase.EMBEDDINGS) == 1
     with hades.open(path, read_only=True) as memory:
         found = memory.recall("xylophone")
         assert "xylophone" in found.passages[0].chunk.text
@@ -154,8 +157,8 @@ def test_a_giant_has_few_vectors_of_sentences(
     monkeypatch.setattr(phases, "CHUNKS_WITH_SENTENCES", 2)
     memory.remember("giant", GIANT)
     memory.index()
-    store, encoder = memory._store, memory._finder.encoder
-    chunks = store.chunks.of_topic(memory._space_id, "giant")
+    store, encoder = memory.inside.store, memory.inside.finder.encoder
+    chunks = store.chunks.of_topic(memory.inside.space_id, "giant")
     assert len(chunks) > 3
     packed = store.chunks.vectors(encoder.model, [chunk << 3 | 2 for chunk in chunks])
     counts = [len(packed[chunk << 3 | 2]) // (2 * encoder.dims) for chunk in chunks]
@@ -170,10 +173,10 @@ def test_a_fact_of_one_space_does_not_wait_for_those_of_another(memory: hades.Me
         for number in range(300):
             memory.relate(f"item {number}", "part_of", "Hub")
     own.relate("Ann", "works_at", "Acme")
-    own._index_share()
-    model = memory._finder.encoder.model
-    assert memory._store.edges.unembedded(model, 10, own._space_id) == []
-    assert len(memory._store.edges.unembedded(model, 999, memory._space_id)) == 300
+    index_share(own.inside)
+    model = memory.inside.finder.encoder.model
+    assert memory.inside.store.edges.unembedded(model, 10, own.inside.space_id) == []
+    assert len(memory.inside.store.edges.unembedded(model, 999, memory.inside.space_id)) == 300
 
 
 def test_a_server_finds_a_new_note_while_giants_wait(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def _missing(path: Path, endpoint: Endpoint) -> int:
 def test_a_question_does_not_make_many_vectors(
     folder: Path, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hades.memory.EMBEDDED_AT_ONCE", FILES - 1)
+    monkeypatch.setattr("hades.operations.indexing.EMBEDDED_AT_ONCE", FILES - 1)
     with hades.open(path) as memory:
         memory.ingest(folder, phases=("nodes", "chunks"))
         found = memory.recall("Where does Ferry 17 sail?")
@@ -181,7 +181,7 @@ def test_two_processes_share_the_work_on_one_folder(
 def test_a_server_answers_while_it_makes_vectors(
     folder: Path, path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hades.memory.EMBEDDED_AT_ONCE", 10)
+    monkeypatch.setattr("hades.operations.indexing.EMBEDDED_AT_ONCE", 10)
     ann = caller("key:ann", "writer")
     phases = ("nodes", "chunks", "edges")
 

@@ -201,7 +201,7 @@ def test_a_volume_that_is_late_is_not_waited_for(
     find = volumes.Volume.find
 
     def slow(self: volumes.Volume, sought: volumes.Sought) -> volumes.VolumeCandidates | None:
-        if late in str(self._memory._store.database.place):
+        if late in str(self._memory.inside.store.database.place):
             waiting.wait(60)
         return find(self, sought)
 

@@ -58,15 +58,15 @@ def test_the_order_of_arrival_does_not_matter_with_spacy(
 
 def test_a_memory_remembers_its_extractor(path: Path) -> None:
     with hades.open(path, extractor="spacy") as memory:
-        assert memory._store.meta("extractor") == "spacy"
+        assert memory.inside.store.meta("extractor") == "spacy"
         assert memory.log(1)[0].action == "set_extractor"
     with hades.open(path) as memory:
-        assert memory._store.meta("extractor") == "spacy"
+        assert memory.inside.store.meta("extractor") == "spacy"
         change = memory.change
     with hades.open(path, extractor="spacy") as memory:
         assert memory.change == change
     with hades.open(path, extractor="names") as memory:
-        assert memory._store.meta("extractor") == "names"
+        assert memory.inside.store.meta("extractor") == "names"
 
 
 def test_an_unknown_extractor_is_refused_and_nothing_written(path: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import httpx
 import pytest
@@ -18,32 +18,32 @@ from typer.testing import CliRunner
 import hades
 from hades.cli.commands import add_command
 from hades.client import client as clients
+from hades.memory import method
 from hades.operations.declare import OPERATIONS, Operation, Param, Role, operation
+from hades.operations.inside import Inside
 from hades.operations.parameters import Limit, TopicName
+from hades.operations.states import get, remember
 from hades.serve.rest.operations import route_path
-
-if TYPE_CHECKING:
-    from hades.memory import Memory, View
 
 
 def shout(
-    view: View,
+    inside: Inside,
     topic: TopicName,
     *,
     times: Annotated[int, Param("How often.", flag="--times/-x", least=1, most=9)] = 1,
     limit: Limit = 3,
 ) -> list[str]:
     """A topic's content in capitals, so many times."""
-    return [view.get(topic).content.upper()] * min(times, limit)
+    return [get(inside, topic).content.upper()] * min(times, limit)
 
 
 def whisper(
-    memory: Memory,
+    inside: Inside,
     topic: TopicName,
     content: Annotated[str, Param("What to say.", example="Hush")],
 ) -> dict[str, int]:
     """Remember a content in small letters."""
-    return {"version": memory.remember(topic, content.lower()).version}
+    return {"version": remember(inside, topic, content.lower()).version}
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def declared() -> Iterator[dict[str, Operation]]:
     operation("POST", "/whisper", role=Role.WRITER, command="whisper", creates=True)(whisper)
     new = {name: OPERATIONS[name] for name in ("shout", "whisper")}
     for kind, function in ((hades.View, shout), (hades.Memory, whisper)):
-        setattr(kind, function.__name__, function)
+        setattr(kind, function.__name__, method(OPERATIONS[function.__name__].function))
     for one in new.values():
         clients.add_method(one)
     yield new
@@ -120,7 +120,7 @@ def test_it_is_a_route_and_a_method(
 def test_arguments_are_checked_by_the_rules_of_their_parameters(
     declared: dict[str, Operation], path: Path
 ) -> None:
-    call = declared["shout"].function
+    call = declared["shout"].of
     with hades.open(path) as memory:
         memory.remember("a", "hello")
         assert call(memory, "a", times=2, limit=1) == ["HELLO"]

@@ -33,7 +33,7 @@ def billing(path: Path, clock: HeldClock) -> Iterator[hades.Memory]:
 
 
 def _uses(memory: hades.Memory) -> dict[str, int]:
-    return dict(memory._engine.answers.uses)
+    return dict(memory.inside.engine.answers.uses)
 
 
 def _same(found: hades.Recall) -> hades.Recall:
@@ -69,11 +69,11 @@ def test_a_write_makes_every_answer_new(billing: hades.Memory) -> None:
     assert "Noor" in billing.recall(QUESTION).context
     billing.purge("billing")
     assert "Noor" not in billing.recall(QUESTION).context
-    assert b"Noor" not in b"".join(text for _, text in billing._engine.answers.kept.items())
+    assert b"Noor" not in b"".join(text for _, text in billing.inside.engine.answers.kept.items())
 
 
 def test_an_answer_is_not_kept_if_something_was_written_meanwhile(billing: hades.Memory) -> None:
-    answers, made = billing._engine.answers, billing.recall(QUESTION)
+    answers, made = billing.inside.engine.answers, billing.recall(QUESTION)
 
     def make() -> hades.Recall:
         billing.remember("billing", "The billing service is run by Noor.")
@@ -111,7 +111,7 @@ def test_the_bound_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             memory.remember(f"note/{number}", "Words that are found. " * 60)
         for number in range(40):
             memory.recall(f"Which words are found {number}?", mode="brainstorming", budget=20_000)
-            answers = memory._engine.answers.kept
+            answers = memory.inside.engine.answers.kept
             assert answers.bytes == sum(len(text) for _, text in answers.items())
             assert answers.bytes <= 1 << 20
         assert 0 < len(answers.items()) < 40
@@ -153,7 +153,7 @@ def test_with_and_without_are_the_same(steps: list[tuple[str, str, str]]) -> Non
     ):
         for memory in (kept, plain):
             memory.remember("a", "The colour of a is black.")
-        plain._engine.answers.kept.bound = 0
+        plain.inside.engine.answers.kept.bound = 0
         for what, topic, colour in steps:
             clock.tick(3600)
             if what == "wait":
@@ -227,13 +227,13 @@ def test_what_comes_from_redis_is_not_believed(shared: Any, path: Path, clock: H
         memory.recall(QUESTION)
         [key] = shared.keys()
         good = shared.get(key)
-        generation = memory._store.meta("generation") or ""
+        generation = memory.inside.store.meta("generation") or ""
         forged = blake2b(key + b"\0" + good[32:], key=generation.encode(), digest_size=32)
         by_hand = forged.digest() + good[32:]  # by who reads what all roles of a database read
         bad_ones = (b"", b"x" * 10, good[:-1] + b"!", b"\0" * 32 + good[32:], b"y" * 5_000_000)
         for bad in (*bad_ones, by_hand):
             shared.set(key, bad)
-            memory._engine.answers.kept.clear()
+            memory.inside.engine.answers.kept.clear()
             assert "Mira" in memory.recall(QUESTION).context
         assert _uses(memory)["shared"] == 0
 
@@ -252,7 +252,7 @@ def test_without_redis_everything_goes_on(
             assert "Mira" in memory.recall(question).context
         assert caplog.text.count("Redis does not answer") == 1
         memory.purge("billing")
-        assert memory._store.owed() == ["indexes"], "deleting there is tried again"
+        assert memory.inside.store.owed() == ["indexes"], "deleting there is tried again"
 
 
 def test_a_redis_that_dies_is_tried_again(
@@ -262,7 +262,7 @@ def test_a_redis_that_dies_is_tried_again(
     with hades.open(path) as memory:
         memory.remember("billing", "The billing service is run by Mira.")
         memory.recall(QUESTION)
-        held = memory._engine.answers.shared
+        held = memory.inside.engine.answers.shared
         assert held is not None
         shared.client_kill_filter(_type="normal", skipme=True)  # connections break in the middle
         assert "Mira" in memory.recall("Who is it?").context

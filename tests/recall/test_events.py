@@ -82,5 +82,5 @@ def test_a_purged_note_leaves_no_time(diary: hades.Memory) -> None:
     diary.purge("van")
     diary.purge("lindqvist")
     assert told(diary, "What do I have next week?") == []
-    rows = diary._finder.indexes["note_times"]
-    assert set(rows["chunk"]) <= set(diary._finder.indexes.chunks["id"])
+    rows = diary.inside.finder.indexes["note_times"]
+    assert set(rows["chunk"]) <= set(diary.inside.finder.indexes.chunks["id"])

@@ -14,7 +14,7 @@ QUESTIONS = ("Who checked the pump?", "What about the launch pad and the tank?",
 
 
 def words_of(memory: hades.Memory) -> SpaceWords:
-    return memory._finder.indexes.space_words
+    return memory.inside.finder.indexes.space_words
 
 
 def merged(memory: hades.Memory) -> None:
@@ -60,7 +60,7 @@ def test_another_process_takes_over_what_was_merged(path: Path) -> None:
         memory.remember("new", "Grace Hopper checked the pump.")
         ranks(memory)
         merged(memory)
-        assert not words_of(memory).of(1, *memory._store.changefeed.revision()).recent
+        assert not words_of(memory).of(1, *memory.inside.store.changefeed.revision()).recent
         other.remember("newer", "Grace Hopper flew home.")
         assert "newer" in {hit.chunk.topic for hit in other.search("Grace Hopper")}
         for one, another in zip(ranks(memory), ranks(other), strict=True):

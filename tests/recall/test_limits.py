@@ -17,6 +17,7 @@ from making import UNHURRIED
 
 import hades
 from hades.models.encoder import count_tokens
+from hades.operations.indexing import catch_up
 from hades.recall.find.candidates import choose_candidates
 from hades.recall.find.seeds import start_encoding
 from hades.recall.plan import make_plan
@@ -120,13 +121,19 @@ def remembering(
             )
         for one, other in related:
             memory.relate(one, "knows", other)
-        memory._bring_up_to_date(None)
+        catch_up(memory.inside, None)
         yield memory
 
 
 def recalled(memory: hades.Memory, question: str, plan: Any, clock: JumpingClock) -> hades.Recall:
-    return memory._engine.recall(
-        memory._scope(), question, budget=None, mode=None, plan=plan, on_progress=None, clock=clock
+    return memory.inside.engine.recall(
+        memory.inside.scope(),
+        question,
+        budget=None,
+        mode=None,
+        plan=plan,
+        on_progress=None,
+        clock=clock,
     )
 
 
@@ -198,11 +205,11 @@ def test_the_beam_and_the_ranker_keep_their_caps(
     plan, _ = make_plan(hades.Plan(), wanted)
     with (
         remembering(texts, related) as memory,
-        memory._engine.query_context(memory._scope()) as query,
+        memory.inside.engine.query_context(memory.inside.scope()) as query,
     ):
-        run, engine = Run(plan), memory._engine
+        run, engine = Run(plan), memory.inside.engine
         asked = read_question(QUESTIONS[0], query.valid)
-        when = engine.time(run, memory._scope(), query, asked, query.valid)
+        when = engine.time(run, memory.inside.scope(), query, asked, query.valid)
         encoding = start_encoding(run, engine.finder.encoder, asked.text)
         found = engine.find(run, query, asked, when, encoding)
         ranking = rank_candidates(run, found, engine.ranker, None, plan.reranker.m)

@@ -304,7 +304,7 @@ def test_threads_ask_while_another_writes(story: hades.Memory) -> None:
 @pytest.mark.embedded("a query is a part of the engine")
 def test_a_query_context_stays_as_it_was(story: hades.Memory) -> None:
     story.recall(QUESTION)
-    engine, scope = story._engine, story._scope()
+    engine, scope = story.inside.engine, story.inside.scope()
     with engine.query_context(scope) as query:
         before = query.words("approach X")
         with ThreadPoolExecutor(1) as pool:  # another thread: this one holds a snapshot
@@ -319,7 +319,7 @@ def test_a_query_context_stays_as_it_was(story: hades.Memory) -> None:
         vector = engine.finder.encoder.encode(["approach X"])[0]
         assert before.tolist() == after.tolist()
         assert len(query.cosine(vector)) == len(query.mask) == len(before)
-        assert set(story._store.chunks.find(query.graph.chunks.tolist(), scope.as_of))
+        assert set(story.inside.store.chunks.find(query.graph.chunks.tolist(), scope.as_of))
 
 
 _WRITER = """

@@ -216,13 +216,13 @@ def test_a_document_has_no_earlier_versions_among_its_passages(
 
 
 def _vectors(memory: hades.Memory, kind: NodeKind) -> dict[int, bytes]:
-    rows = memory._store.changefeed.vectors(memory._finder.encoder.model, 0, 10_000)
+    rows = memory.inside.store.changefeed.vectors(memory.inside.finder.encoder.model, 0, 10_000)
     return {node >> 3: vector for part in rows for node, vector in part if node & 7 == kind}
 
 
 def test_each_sentence_of_a_note_has_a_vector_behind_the_whole_one(notes: hades.Memory) -> None:
     recalled(notes, "soup")
-    encoder = notes._finder.encoder
+    encoder = notes.inside.finder.encoder
     size = 2 * encoder.dims
     of_topic = {hit.chunk.text: hit for hit in notes.search("onions vinegar", 50, glob="recipe/*")}
     assert set(of_topic) == {"Add a spoon of vinegar at the end."}
@@ -249,7 +249,7 @@ def test_purging_a_note_leaves_nothing_of_it(notes: hades.Memory, path: Path) ->
     assert not any("cauldron" in fact.text for fact in found.facts)
     assert len(_vectors(notes, NodeKind.CHUNK)) == before - 2
     assert len(_vectors(notes, NodeKind.EDGE)) == 1
-    with notes._engine.query_context(notes._scope()) as query:
+    with notes.inside.engine.query_context(notes.inside.scope()) as query:
         assert len(query.indexes.facts) == 1
         assert len(query.indexes.vectors) == len(query.indexes.chunks) == before - 2
         assert not any(query.terms.having(query.graph.chunks, ["onion"]).ravel())

@@ -12,6 +12,7 @@ from test_limits import JumpingClock
 from word_encoder import write_word_encoder
 
 import hades
+from hades.operations.indexing import catch_up
 from hades.recall.plan import _merged
 
 FIRST = ("Ada", "Bela", "Cleo", "Dora", "Emil", "Fritz", "Gerda", "Hugo")
@@ -79,7 +80,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hades.Memory]:
         for place in ("Mill Lane", "Salt House"):
             memory.remember(place, f"# {place}\n\n{place} is in the north.", kind="document")
         memory.consolidate(at_least=1)
-        memory._bring_up_to_date(None)
+        catch_up(memory.inside, None)
         yield memory
 
 
@@ -93,8 +94,8 @@ def leaves(part: type[BaseModel], before: str = "") -> Iterator[str]:
 
 
 def told(memory: hades.Memory, question: str, plan: dict[str, Any], ms: int) -> Any:
-    found = memory._engine.recall(
-        memory._scope(), question, budget=None, mode=None, plan=plan, on_progress=None,
+    found = memory.inside.engine.recall(
+        memory.inside.scope(), question, budget=None, mode=None, plan=plan, on_progress=None,
         clock=JumpingClock([ms]),
     )  # fmt: skip
     passages = [(one.id, one.score) for one in found.passages]

@@ -25,8 +25,8 @@ def use(memory: hades.Memory, topic: str, times: int) -> None:
     state = memory.get(topic)
     used = [(topic, state.version, state.recorded_at)]
     for number in range(times):
-        memory._store.uses.add(memory._space_id, f"reader {number}", used)
-    memory._store.uses.write()
+        memory.inside.store.uses.add(memory.inside.space_id, f"reader {number}", used)
+    memory.inside.store.uses.write()
 
 
 def found_for(memory: hades.Memory, weight: float) -> dict[str, float]:
@@ -62,7 +62,7 @@ def test_one_actor_alone_raises_a_note_by_little(memory: hades.Memory, clock: He
     for _ in range(6):
         for _ in range(11):
             reader.recall("Where is the blue stapler?", glob="gossip/*")
-        memory._store.uses.write()
+        memory.inside.store.uses.write()
         gains.append(strength_of(memory.get("gossip/stapler"), from_micros(clock.micros)).gain)
         clock.tick(86_400)
     points = [gain * PLAN_WEIGHT for gain in gains]

@@ -243,7 +243,7 @@ def test_a_late_encoder_is_left_behind(kind: str, request: pytest.FixtureRequest
         "papers": ("When was the harbour built?", "The harbour was built in 1912."),
     }[kind]
     recalled(memory, question)
-    encoder = memory._finder.__dict__["encoder"] = LateEncoder()
+    encoder = memory.inside.finder.__dict__["encoder"] = LateEncoder()
     encoder.go_on.clear()
     try:
         found = memory.ask(question, plan={**UNHURRIED, "retriever": {"timeout_ms": 20}})
@@ -263,7 +263,7 @@ def test_a_late_encoder_is_left_behind(kind: str, request: pytest.FixtureRequest
 
 def test_a_late_encoder_does_not_hold_up_times_in_words(notes: hades.Memory) -> None:
     recalled(notes, "office")
-    encoder = notes._finder.__dict__["encoder"] = LateEncoder()
+    encoder = notes.inside.finder.__dict__["encoder"] = LateEncoder()
     encoder.go_on.clear()
     try:
         found = notes.recall(

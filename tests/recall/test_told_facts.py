@@ -92,7 +92,7 @@ def test_what_is_only_alike_is_no_fact(told: hades.Memory) -> None:
     told.relate("Bo Ek", "similar_to", "Bo Eck")
     found = recalled(told, "Who is similar to Bo Ek?")
     assert not any("similar" in fact.text for fact in found.facts)
-    with told._engine.query_context(told._scope()) as query:
+    with told.inside.engine.query_context(told.inside.scope()) as query:
         assert len(query.indexes.facts) == 6
 
 
@@ -248,7 +248,7 @@ def test_a_purged_name_takes_the_vectors_of_its_facts_along(told: hades.Memory) 
     recalled(told, RACK)
     told.purge("Bo Ek")
     assert not any("Bo Ek" in fact.text for fact in recalled(told, "Who manages Bo Ek?").facts)
-    with told._engine.query_context(told._scope()) as query:
+    with told.inside.engine.query_context(told.inside.scope()) as query:
         assert len(query.indexes.facts) == 4
 
 

@@ -98,7 +98,7 @@ def test_notes_without_a_vector_are_found_among_others_that_have_one(
         for firm in TOWNS[:30]:
             memory.remember(f"firm/{firm}", f"Ada Brask is our contact at {firm}, since spring.")
         memory.index()
-        monkeypatch.setattr("hades.memory.EMBEDDED_AT_ONCE", -1)
+        monkeypatch.setattr("hades.operations.indexing.EMBEDDED_AT_ONCE", -1)
         monkeypatch.setattr("hades.ingest.sharing.VECTORS_AT_ONCE", 0)
         for firm in TOWNS[900:920]:
             memory.remember(f"firm/{firm}", f"Otis Quist is our contact at {firm}, since spring.")

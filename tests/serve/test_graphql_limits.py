@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hades
-from hades.operations.declare import OPERATIONS
 from hades.serve.executor import Executor
 from tests.making import remember_story
 from tests.serve.graphql_making import ask, failed, refused, served
@@ -62,8 +61,7 @@ def test_a_list_reads_one_item_more_than_its_page(
     read: dict[str, int] = {}
 
     def watched(name: str) -> None:
-        operation = OPERATIONS[name]
-        function = operation.function
+        function = getattr(hades.View, name)
 
         @functools.wraps(function)
         def reading(*args: Any, **kwargs: Any) -> Any:
@@ -71,7 +69,7 @@ def test_a_list_reads_one_item_more_than_its_page(
             read[name] = len(found)
             return found
 
-        monkeypatch.setitem(vars(operation), "function", reading)
+        monkeypatch.setattr(hades.View, name, reading)
 
     for name in ("topics", "entities", "edges", "history"):
         watched(name)

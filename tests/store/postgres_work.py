@@ -35,7 +35,7 @@ def watch(address: str, until: int) -> None:
         seen, ends = 0, time.monotonic() + 60
         while seen < until:
             assert time.monotonic() < ends, f"only {seen}"
-            new = memory._store.database.column(
+            new = memory.inside.store.database.column(
                 "SELECT number FROM changes WHERE number > ? ORDER BY number", seen
             )
             assert new == list(range(seen + 1, seen + 1 + len(new))), (seen, new)

@@ -39,8 +39,8 @@ def _grow(memory: hades.Memory, clock: HeldClock, topic: str, versions: int = VE
 
 def _as_if_indexed(memory: hades.Memory) -> None:
     """Only what is indexed is moved; here nobody asks, and vectors take long."""
-    with memory._store.transaction():
-        memory._store.database.run("DELETE FROM pending")
+    with memory.inside.store.transaction():
+        memory.inside.store.database.run("DELETE FROM pending")
 
 
 def _all(memory: hades.Memory) -> dict[str, list[tuple[Any, ...]]]:
@@ -258,7 +258,7 @@ def test_a_kill_at_any_moment_loses_nothing(grown: hades.Memory, path: Path) -> 
         with hades.open(path) as memory:
             assert _all(memory) == before
             assert memory.check() == []
-            pointed = memory._store.database.column("SELECT DISTINCT object FROM archived")
+            pointed = memory.inside.store.database.column("SELECT DISTINCT object FROM archived")
             folder = path.with_name("notes.hades.archive")
             there = {str(one.relative_to(folder)) for one in folder.rglob("*.xz")}
             assert there == set(pointed), "what nobody points at is removed"
@@ -515,8 +515,8 @@ def test_a_file_from_elsewhere_removes_nothing_of_others(grown: hades.Memory, pa
     mine.mkdir()
     (mine / "letter.txt").write_text("dear")
     grown.archive(older_than="5d", keep_versions=3)
-    database = grown._store.database
-    with grown._store.transaction():
+    database = grown.inside.store.database
+    with grown.inside.store.transaction():
         for start in ("../mine/", "../mine/letter.txt", f"{mine}/", "", "/", "."):
             database.run("INSERT INTO owed VALUES (?, '')", f"archive:{start}")
         database.run("UPDATE archived SET object = '../mine/letter.txt' WHERE state = 3")

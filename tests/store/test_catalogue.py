@@ -31,7 +31,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def test_the_catalogue_describes_the_tables_of_a_file(path: Path) -> None:
     with hades.open(path) as memory:
-        rows = memory._store.database.rows
+        rows = memory.inside.store.database.rows
         made = {
             table: dict(rows(f"SELECT name, type FROM pragma_table_info('{table}')"))
             for (table,) in rows("SELECT name FROM sqlite_master WHERE type = 'table'")
@@ -57,7 +57,7 @@ def test_the_catalogue_describes_the_tables_of_a_file(path: Path) -> None:
 
 def test_the_catalogue_describes_the_tables_of_a_database(postgres: str) -> None:
     with hades.open(postgres) as memory:
-        columns = memory._store.database.rows(
+        columns = memory.inside.store.database.rows(
             "SELECT c.table_name, c.column_name, c.data_type FROM information_schema.columns c "
             "JOIN information_schema.tables t USING (table_schema, table_name) "
             "WHERE c.table_schema = current_schema AND t.table_type = 'BASE TABLE' "
@@ -97,9 +97,13 @@ def _fill(memory: hades.Memory) -> int:
     memory.index()
     memory.organise()
     memory.feedback(memory.recall(f"When did {SECRET} come?").id, useful=["1"])
-    memory._store.query_log.write()
+    memory.inside.store.query_log.write()
     memory.remember(SECRET, f"{text}{plan}{SECRET} waits to be indexed.")
-    store, space, node = memory._store, memory._space_id, memory._named_node(SECRET)
+    store, space, node = (
+        memory.inside.store,
+        memory.inside.space_id,
+        memory.inside.named_node(SECRET),
+    )
     database, topic = store.database, node >> 3
     (state, *_), (chunk, *_) = (
         database.column(f"SELECT max(id) FROM {table} WHERE topic = ?", topic)
@@ -109,7 +113,7 @@ def _fill(memory: hades.Memory) -> int:
     cluster = cluster_number(memory.hierarchy().clusters[-1].id)
     assert cluster is not None
     passage = NodeKind.CHUNK.node(chunk)
-    with memory._write("test") as write:
+    with memory.inside.write("test") as write:
         store.derived_edges.add(
             write, chunk, node, "derived", node, weight=1, evidence=SECRET, components={}
         )
@@ -134,7 +138,7 @@ def _texts(value: Any) -> str:
 def test_a_purge_leaves_nothing_of_a_row_in_any_column(place: str) -> None:
     with hades.open(place, actor="ann") as memory:
         topic = _fill(memory)
-        rows = memory._store.database.rows
+        rows = memory.inside.store.database.rows
 
         def stored() -> dict[str, list[Any]]:
             named = {t: ", ".join(f'"{n}"' for n in TABLES[t].columns) for t in TABLES}

@@ -52,9 +52,9 @@ def test_a_memory_goes_to_a_server_and_comes_back_the_same(
         question = "Why was approach X rejected?"
         assert str(there.ask(question)) == str(here.ask(question))
         # No number is given out twice, that of what was erased included.
-        before = here._store.database.last_id("topics", "id")
+        before = here.inside.store.database.last_id("topics", "id")
         there.remember("new", "written in the copy")
-        assert there._store.topics.id(there._space_id, "new") == before + 1
+        assert there.inside.store.topics.id(there.inside.space_id, "new") == before + 1
 
 
 @pytest.mark.parametrize("when", ["copying", "comparing"])
@@ -80,7 +80,7 @@ def test_it_begins_anew_when_the_memory_has_changed_meanwhile(
     _killed(path, tmp_path / "copy.hades", "copying")
     story.forget("design/approach_x")
     with story.batch():  # what no change number tells of
-        story._store.set_meta("extractor", "names")
+        story.inside.store.set_meta("extractor", "names")
     hades.copy(path, tmp_path / "copy.hades")
     assert _records(path) == _records(tmp_path / "copy.hades")
 
@@ -90,7 +90,7 @@ def test_what_changed_without_a_number_is_noticed_by_the_hashes(
 ) -> None:
     _killed(path, tmp_path / "copy.hades", "comparing")
     with story.batch():
-        story._store.set_meta("extractor", "names")
+        story.inside.store.set_meta("extractor", "names")
     hades.copy(path, tmp_path / "copy.hades")
     assert _records(path) == _records(tmp_path / "copy.hades")
 
@@ -115,7 +115,7 @@ def test_what_postgres_cannot_hold_is_named(
 ) -> None:
     memory.relate("a", "leads_to", "b")
     with memory.batch():  # as an import could bring it
-        memory._store.database.run("UPDATE edges SET evidence = ?", "a NUL: \0")
+        memory.inside.store.database.run("UPDATE edges SET evidence = ?", "a NUL: \0")
     with pytest.raises(hades.InvalidInput, match="cannot hold a row of edges"):
         hades.copy(path, new_postgres)
 

@@ -11,7 +11,7 @@ def test_a_node_s_edges_are_found_by_index(memory: hades.Memory) -> None:
     with memory.batch():
         for number in range(50):
             memory.relate("hub", "knows", f"Friend {number}")
-    engine = memory._store.database  # type: ignore[attr-defined]
+    engine = memory.inside.store.database  # type: ignore[attr-defined]
     asked: list[str] = []
     engine.connection.set_trace_callback(asked.append)
     memory.edges("hub")
@@ -30,7 +30,7 @@ def test_a_node_s_edges_are_found_by_index(memory: hades.Memory) -> None:
 @pytest.mark.slow
 def test_one_more_edge_of_a_hub_reads_as_much_as_the_first(memory: hades.Memory) -> None:
     """Steps of SQLite's machine, which are the same on every processor."""
-    engine = memory._store.database  # type: ignore[attr-defined]
+    engine = memory.inside.store.database  # type: ignore[attr-defined]
     steps: list[int] = []
     engine.connection.set_progress_handler(lambda: steps.append(1) and None, 100)
 

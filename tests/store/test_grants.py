@@ -55,7 +55,7 @@ def test_a_role_that_may_write_needs_nothing_else(
             assert memory.in_space("theirs").get("bridge")
             assert memory.purge("a note")["wiped"] == 0  # the owner writes the tables anew
     with hades.open(postgres) as memory:
-        assert not memory._store.owed()
+        assert not memory.inside.store.owed()
     grant(read_server_address(postgres), role_name(writer), "none", None)
     with pytest.raises(hades.Denied):
         hades.open(writer)

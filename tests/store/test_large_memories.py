@@ -58,17 +58,17 @@ def crowd(memory: hades.Memory, size: int, *, mentions: int = 0) -> np.ndarray:
     """So many more notes that all say the same, each with a random vector; these."""
     memory.remember("crowd", "Nothing to see here.")
     memory.index()
-    database = memory._store.database
+    database = memory.inside.store.database
     state, chunk = database.row(
         "SELECT p.state, c.id FROM placements p JOIN chunks c ON c.id = p.chunk "
         "JOIN topics t ON t.id = c.topic WHERE t.name = 'crowd'"
     )
-    vectors = np.random.default_rng(1).normal(size=(size, memory._finder.encoder.dims))
+    vectors = np.random.default_rng(1).normal(size=(size, memory.inside.finder.encoder.dims))
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
     text = b"Nothing to see here."
     digests = [digest_of(f"crowd/{number}", 1, text) for number in range(size)]
     first, change = 100_000, memory.change
-    with memory._store.transaction():
+    with memory.inside.store.transaction():
         database.run_many(
             "INSERT INTO topics (id, space, name, latest, versions) VALUES (?, 1, ?, ?, 1)",
             [(first + n, f"crowd/{n}", first + n) for n in range(size)],
@@ -112,9 +112,9 @@ def crowd(memory: hades.Memory, size: int, *, mentions: int = 0) -> np.ndarray:
 
 def indexed(memory: hades.Memory) -> PgVector:
     """The vector index, made now."""
-    model = memory._finder.encoder.model
-    PgVector(memory._store.database, model).build()
-    made = PgVector(memory._store.database, model)
+    model = memory.inside.finder.encoder.model
+    PgVector(memory.inside.store.database, model).build()
+    made = PgVector(memory.inside.store.database, model)
     assert made.is_ready
     return made
 
@@ -122,8 +122,8 @@ def indexed(memory: hades.Memory) -> PgVector:
 def nearest(
     memory: hades.Memory, index: PgVector, vector: np.ndarray, limit: int, as_of: hades.AsOf = NOW
 ) -> list[int]:
-    with memory._store.snapshot():
-        moment = memory._store.moment(as_of)
+    with memory.inside.store.snapshot():
+        moment = memory.inside.store.moment(as_of)
         return index.nearest(vector.tolist(), limit, 1, *moment, None)
 
 
@@ -136,7 +136,7 @@ def test_the_database_finds_the_nearest_as_an_exact_scan_does(memory: hades.Memo
     found = [nearest(memory, index, one, 20) for one in asked]
     same = sum(len({*one} & {*other}) for one, other in zip(found, exact, strict=True))
     assert same >= 0.95 * 20 * len(asked)
-    memory._store.database.run("DROP INDEX nearest_1")
+    memory.inside.store.database.run("DROP INDEX nearest_1")
     assert not index.is_ready
     assert [nearest(memory, index, one, 20) for one in asked] == exact
 
@@ -153,8 +153,8 @@ def test_it_knows_what_is_there_and_what_was_written_since(
     with hades.open(address, space="other") as other:
         other.remember("river", "A river of another space.")
         other.index()
-    asked = memory._finder.encoder.encode(["The lake is deep."])[0]
-    river, lake = (memory._store.chunks.of_topic(1, name)[0] for name in ("river", "lake"))
+    asked = memory.inside.finder.encoder.encode(["The lake is deep."])[0]
+    river, lake = (memory.inside.store.chunks.of_topic(1, name)[0] for name in ("river", "lake"))
     assert nearest(memory, index, asked, 10) == [lake, river]
     assert nearest(
         memory, index, asked, 10, hades.AsOf(valid=datetime(2024, 1, 15, tzinfo=UTC))
@@ -175,7 +175,7 @@ def test_a_small_process_answers_from_a_large_memory(
     with hades.open(address) as memory:
         memory.warm()
         found = memory.recall(question, plan=UNHURRIED)
-        assert not memory._finder.__dict__.get("indexes")
+        assert not memory.inside.finder.__dict__.get("indexes")
         assert memory.search("Bug Y")[0].chunk.topic in ("bugs/bug_y", "design/approach_x")
         assert "design/approach_x" in str(memory.neighbours("refactoring/q1"))
         memory.remember("approach", "Approach X was rejected for the weather.")
@@ -198,10 +198,10 @@ def test_a_process_holds_what_it_may(address: str, monkeypatch: pytest.MonkeyPat
     for megabytes in ("16", "4096"):
         monkeypatch.setenv("HADES_MEMORY_MB", megabytes)
         with hades.open(address, read_only=True) as memory:
-            with memory._engine.query_context(memory._scope(), None, question) as query:
+            with memory.inside.engine.query_context(memory.inside.scope(), None, question) as query:
                 held[megabytes] = len(query.mask), len(query.graph.chunks)
                 assert query.indexes.is_whole is (megabytes == "4096")
-            assert ("indexes" in memory._finder.__dict__) is (megabytes == "4096")
+            assert ("indexes" in memory.inside.finder.__dict__) is (megabytes == "4096")
             assert memory.recall(question).passages[0].chunk.topic == "zoo"
     assert min(held["4096"]) > size
     assert max(held["16"]) <= NEAREST + SAID + FIRST_HOP + SECOND_HOP + BESIDE < size / 2
@@ -213,13 +213,13 @@ def test_without_the_extension_it_says_what_to_do(
     with hades.open(postgres) as memory:
         memory.remember("zoo", "The zookeeper feeds honey to the bears.")
         memory.index()
-        index = PgVector(memory._store.database, memory._finder.encoder.model)
-        real = memory._store.database.run
+        index = PgVector(memory.inside.store.database, memory.inside.finder.encoder.model)
+        real = memory.inside.store.database.run
 
         def run(sql: str, *values: object) -> int:
             return real(sql.replace("EXTENSION vector", "EXTENSION not_installed"), *values)
 
-        monkeypatch.setattr(memory._store.database, "run", run)
+        monkeypatch.setattr(memory.inside.store.database, "run", run)
         with pytest.raises(hades.Unavailable, match="has no pgvector"):
             index.build()
         assert memory.recall("What do bears eat?").passages

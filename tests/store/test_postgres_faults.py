@@ -36,7 +36,7 @@ def own(server_folder: Path) -> Iterator[OwnServer]:
 
 
 def _database(memory: hades.Memory) -> PostgresDatabase:
-    database = memory._store.database
+    database = memory.inside.store.database
     assert isinstance(database, PostgresDatabase)
     return database
 
@@ -121,7 +121,7 @@ def test_a_batch_after_a_failed_statement_is_not_taken_for_stored(own: OwnServer
         def write() -> None:
             with memory.batch(), suppress(hades.HadesError):
                 memory.remember("a", "Never.")
-                memory._store.database.rows("SELECT 1 / 0")
+                memory.inside.store.database.rows("SELECT 1 / 0")
 
         with pytest.raises(hades.Unavailable, match="nothing of it is stored"):
             write()
@@ -531,7 +531,7 @@ def test_a_question_whose_statement_runs_away_is_given_up(own: OwnServer) -> Non
         assert memory.recall("Where does the tram stop?").passages
         own.run("ALTER TABLE runaway.placements RENAME TO kept")
         own.run("CREATE VIEW runaway.placements AS SELECT k.* FROM runaway.kept k, pg_sleep(60)")
-        memory._store.chunks.kept.clear()
+        memory.inside.store.chunks.kept.clear()
         with pytest.raises(hades.Unavailable, match="took too long"):
             memory.recall("Where does the tram stop now?")
 

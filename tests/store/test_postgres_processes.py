@@ -31,7 +31,7 @@ def test_eight_processes_open_an_empty_database_at_once(new_postgres: str) -> No
     with hades.open(new_postgres) as memory:
         assert len(memory.topics()) == 8
         assert len({memory.get(topic.name).content for topic in memory.topics()}) == 8
-        assert memory._store.database.value("SELECT count(*) FROM spaces") == 1
+        assert memory.inside.store.database.value("SELECT count(*) FROM spaces") == 1
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ def _until(call: Callable[[], object]) -> None:
 
 def _is_at(server: OwnServer, memory: hades.Memory) -> bool:
     """Whether a memory reads from this server."""
-    folder = memory._store.database.value("SHOW data_directory")
+    folder = memory.inside.store.database.value("SHOW data_directory")
     return Path(str(folder)) == server.folder.resolve()
 
 

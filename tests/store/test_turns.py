@@ -109,20 +109,20 @@ def test_a_role_of_a_space_sees_and_removes_no_mark_of_others(
         owner.remember("n", "By the owner.")
         tenant.remember("n", "By the tenant.")
         count = "SELECT count(*) FROM commits"
-        of_all = owner._store.database.value(count)
-        of_tenant = tenant._store.database.value(count)
+        of_all = owner.inside.store.database.value(count)
+        of_tenant = tenant.inside.store.database.value(count)
         assert 0 < of_tenant < of_all
         with _connected(writer) as session:
             session.execute(f"SET search_path TO {address.schema}")
             assert session.execute("DELETE FROM commits").rowcount == 0
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 session.execute("INSERT INTO commits (mark, writer) VALUES (7, 'postgres')")
-        assert owner._store.database.value(count) == of_all
+        assert owner.inside.store.database.value(count) == of_all
 
 
 def test_marks_are_kept_for_an_hour(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with hades.open(postgres) as memory:
-        marks = lambda: memory._store.database.value("SELECT count(*) FROM commits")  # noqa: E731
+        marks = lambda: memory.inside.store.database.value("SELECT count(*) FROM commits")  # noqa: E731
         for number in range(3):
             memory.remember(f"n{number}", "Stored.")
         assert marks() == 3

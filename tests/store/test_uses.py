@@ -66,7 +66,7 @@ def test_many_are_written_at_once_while_it_is_open(
         monkeypatch.undo()
         memory.in_space("default", actor="cleo").recall(QUESTION)
         assert counted(memory) == 2
-        memory._store.uses._due = 0.0  # the time is up
+        memory.inside.store.uses._due = 0.0  # the time is up
         memory.in_space("default", actor="dora").recall(QUESTION)
         assert counted(memory) == 4
 
@@ -99,7 +99,7 @@ def test_a_purged_state_is_not_used_any_more(noted: str | Path, clock: HeldClock
         assert counted(memory) == 0
         assert counted(memory, "lunch") == 1
         memory.purge("lunch")
-        assert memory._store.database.value("SELECT count(*) FROM uses") == 0
+        assert memory.inside.store.database.value("SELECT count(*) FROM uses") == 0
 
 
 def test_reading_only_writes_nothing(noted: str | Path, clock: HeldClock) -> None:
@@ -124,7 +124,7 @@ def test_another_writer_is_not_waited_for(
 
 def test_whoever_measures_does_not_count(noted: str | Path, clock: HeldClock) -> None:
     with hades.open(noted, clock=clock) as memory:
-        memory._store.uses.counts = False
+        memory.inside.store.uses.counts = False
         memory.recall(QUESTION)
     with hades.open(noted, clock=clock) as memory:
         assert counted(memory) == 0
@@ -136,7 +136,7 @@ def test_no_more_wait_than_are_allowed(
     monkeypatch.setattr(uses, "WAITING_AT_MOST", 1)
     with hades.open(noted, clock=clock) as memory:
         memory.recall(QUESTION)
-        assert len(memory._store.uses._waiting) == 1
+        assert len(memory.inside.store.uses._waiting) == 1
 
 
 def test_an_export_and_a_copy_have_them(
@@ -161,7 +161,7 @@ def test_a_backup_put_back_takes_back_what_waits(path: Path, tmp_path: Path) -> 
         memory.backup(tmp_path / "backup.hades")
         memory.recall("Who keeps bees?")
         memory.restore(tmp_path / "backup.hades")
-        assert not memory._store.uses._waiting
+        assert not memory.inside.store.uses._waiting
 
 
 @pytest.mark.slow

@@ -15,9 +15,9 @@ from hades.context.text.layout import (
     writes,
 )
 from hades.context.text.tags import neutral_tags
-from hades.domain.answer import unlabelled
 from hades.domain.brief import Brief, BriefLine
 from hades.domain.plain import one_line
+from hades.domain.quoting import unlabelled
 
 HEADINGS = {
     "decisions": "Decisions and rules:",

@@ -17,8 +17,9 @@ from hades.context.text.layout import (
     since_until,
     writes,
 )
-from hades.domain.answer import Subgraph, unlabelled
+from hades.domain.answer import Subgraph
 from hades.domain.graph import About, Edge, FactChange, Mentioned, Node, RelationChange, Resolution
+from hades.domain.quoting import unlabelled
 from hades.domain.topics import State
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from hades.context.text.layout import flat, held_days, shown_name
 from hades.context.tokens import ELLIPSIS
-from hades.domain.answer import Fact, Passage, Path, unlabelled
+from hades.domain.answer import Fact, Passage, Path
 from hades.domain.hierarchy import Theme
 from hades.domain.plain import counted
+from hades.domain.quoting import unlabelled
 from hades.domain.topics import Chunk
-from hades.language.names import own_heading
+from hades.language.wording import own_heading
 
 HEAD_CHARACTERS_AT_MOST = 160
 """The most characters of a topic's name, and of a heading, in the head line of a passage."""
@@ -50,5 +51,6 @@ def place_line(number: int, chunk: Chunk, where: str) -> str:
 
 def lines_of(passage: Passage) -> str:
     """Return the line numbers of a passage in its topic: `lines 1–2`."""
-    first, last = passage.line, passage.end_line
+    first = passage.line
+    last = passage.end_line
     return f"line {first}" if first == last else f"lines {first}–{last}"

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from hades.domain.answer import Passage, indented, without_controls
+from hades.domain.answer import Passage
 from hades.domain.plain import one_line
+from hades.domain.quoting import indented, without_controls
 from hades.domain.topics import State
 
 EXCERPT_CHARACTERS = 300

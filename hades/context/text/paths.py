@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from hades.context.text.answers import reason_lines
 from hades.context.text.layout import PlainText, TextBody, flat, writes
 from hades.context.tokens import count, cut_words
-from hades.domain.answer import FoundPaths, Path, unlabelled
+from hades.domain.answer import FoundPaths, Path
 from hades.domain.hierarchy import LOW, Cluster
+from hades.domain.quoting import unlabelled
 from hades.domain.rules import clean_list
 
-SUMMARY_TOKENS_AT_MOST, PATH_TOKENS_AT_MOST = 300, 120
+SUMMARY_TOKENS_AT_MOST = 300
+PATH_TOKENS_AT_MOST = 120
 _INSTRUCTIONS = (
     "Instructions: Answer using only the information in these paths. Cite path # and node ids."
 )

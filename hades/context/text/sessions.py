@@ -13,9 +13,9 @@ from hades.context.text.layout import (
     shown_name,
     writes,
 )
-from hades.domain.answer import unlabelled
 from hades.domain.distilled import Distillation, SessionLine, SessionSummary
 from hades.domain.plain import counted
+from hades.domain.quoting import unlabelled
 
 PARTS = ("decided", "done", "open", "files", "failed")
 """The parts of a session, in the order in which they are shown."""

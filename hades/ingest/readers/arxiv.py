@@ -20,7 +20,7 @@ from hades.ingest.document import Bad, Block, Document, IntroducedName, Link, Or
 from hades.ingest.readers.records import Record, converted, read_records, text_field
 from hades.ingest.readers.text import without_brackets
 from hades.language.english.written_times import read_written_time
-from hades.language.names import OLD_PAPER_ID, paper_id
+from hades.language.paper_ids import OLD_PAPER_ID, paper_id
 
 AUTHORS_AT_MOST = 50
 """Large collaborations have thousands of authors, who say little about a paper."""

@@ -24,8 +24,8 @@ from hades.language.english.lexicon import (
 )
 from hades.language.english.speculation import NEGATION, SUPPOSED, is_denial
 from hades.language.english.stems import singular
-from hades.language.names import numberless
 from hades.language.patterns import any_of, lazy_pattern
+from hades.language.wording import numberless
 from hades.language.words import words
 
 SENTENCE_CHARACTERS_AT_MOST = 400
@@ -124,7 +124,8 @@ def contradiction(
     >>> contradiction("The rent in Gera is now 950 euros.", "The rent in Gera is 900 euros.")
     Contradiction(before='900', after='950')
     """
-    one, other = _compared(new), _compared(old)
+    one = _compared(new)
+    other = _compared(old)
     if not (one.states and other.states) or entails(old, new):
         return None
     if not is_about_one_thing(new, new_topic, old_topic):
@@ -136,7 +137,8 @@ def contradiction(
 
 def entails(old: str, new: str) -> bool:
     """Return whether the new sentence has only words of the old one, almost all, in its order."""
-    one, other = _compared(new), _compared(old)
+    one = _compared(new)
+    other = _compared(old)
     if not one.row or (one.negated, one.plain) != (other.negated, other.plain):
         return False
     left = iter(other.row)
@@ -185,7 +187,8 @@ def _other_value(one: _Compared, other: _Compared) -> Contradiction | None:
         old = [value for value in one.values if value.key in keys and value.led_by == "from"]
     if len(new) != 1 or len(old) != 1 or new[0].kind != old[0].kind:
         return None
-    kind, least = new[0].kind, 1 + (one.verb == "changed")
+    kind = new[0].kind
+    least = 1 + (one.verb == "changed")
     many = [sum(value.kind == kind for value in sentence.values) for sentence in (one, other)]
     if many[0] > least or many[1] > 1:
         return None
@@ -211,9 +214,13 @@ def _compared(sentence: str) -> _Compared:
     subject: list[str] = []
     rest: list[str] = []
     values: list[_Value] = []
-    verb, led_by, named, place = "", "", False, 0
+    verb = ""
+    led_by = ""
+    named = False
+    place = 0
     for token_match in _TOKENS.finditer(text):
-        kind, token = token_match.lastgroup or "", token_match[0]
+        kind = token_match.lastgroup or ""
+        token = token_match[0]
         if changed and changed.start() <= token_match.start() < changed.end():
             verb = verb or "changed"
             continue
@@ -221,7 +228,8 @@ def _compared(sentence: str) -> _Compared:
         place += 1
         if not verb:
             if (token == ":" or low in _STATES) and subject:
-                verb, led_by = "is" if token == ":" else low, low
+                verb = "is" if token == ":" else low
+                led_by = low
                 continue
             name = kind == "code" or (token[0].isupper() and (place > 1 or kind == "number"))
             named |= name
@@ -230,7 +238,9 @@ def _compared(sentence: str) -> _Compared:
             if token[0].isupper():
                 if values and values[-1][::2] == ("name", led_by):  # the next word of a name
                     last = values.pop()
-                    token, low, led_by = f"{last.text} {token}", f"{led_by} {low}", last.led_by
+                    token = f"{last.text} {token}"
+                    low = f"{led_by} {low}"
+                    led_by = last.led_by
                 values.append(_Value("name", token, low, led_by))
             else:
                 rest += _content(token, low)

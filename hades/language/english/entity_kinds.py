@@ -239,13 +239,15 @@ def _in_context(text: str, names: _NamesAt) -> Iterator[tuple[str, str]]:
     """Yield names after words that tell their kind, and the names listed with them."""
     for kind, before in _CONTEXTS:
         for match in before.finditer(text):
-            place, count = match.end(), 0
+            place = match.end()
+            count = 0
             while (name := names.at(place)) is not None and count < NAMES_IN_A_LIST:
                 yield name, kind
                 listed = _LISTED.match(text, place + len(name))
                 if listed is None or kind in (ORGANISATION, WORK):
                     break
-                place, count = listed.end(), count + 1
+                place = listed.end()
+                count = count + 1
 
 
 def _shares_a_word(title: str, subject: str) -> bool:

@@ -158,7 +158,8 @@ class _Reader:
         moves = ((at, self._words.match(_MOVED, at)) for at in range(len(words)))
         moved, verb = next(((at, verb[0]) for at, verb in moves if verb), (len(words), None))
         off = any(self._words.match(_OFF, at) for at in range(len(words)))
-        times, replaced = list[Span](), ALL_TIME if off or (verb and verb["off"]) else None
+        times = list[Span]()
+        replaced = ALL_TIME if off or (verb and verb["off"]) else None
         for place in self._places(joined=verb is None):
             from_here = words[place.first - 1] == "from" and self._words[place.end] in _JOINS
             to_come = place.span[1] > self._at
@@ -176,7 +177,9 @@ class _Reader:
 
     def _places(self, *, joined: bool) -> list[_Place]:
         """Return the times of the sentence; with `joined`, `3 May to 5 June` is one time."""
-        places, at, words = list[_Place](), 0, self._words
+        places = list[_Place]()
+        at = 0
+        words = self._words
         self._week = None
         if not frozenset(WEEKDAYS).isdisjoint(words.words):
             weeks = (self._week_at(at) for at in range(len(words.words)))
@@ -188,7 +191,8 @@ class _Reader:
             if place is None:
                 at += 1
                 continue
-            at, before = place.end, places[-1] if places else None
+            at = place.end
+            before = places[-1] if places else None
             joins = joined and words[place.first - 1] in _JOINS
             joins = joins and before is not None and before.end == place.first - 1
             if joins and before:
@@ -218,19 +222,23 @@ class _Reader:
         if words[at - 1] in _HABIT or self._is_habit(at):
             return None
         first = at + (words[at] == "the")
-        ahead, now = self._is_ahead(at), self._at
+        ahead = self._is_ahead(at)
+        now = self._at
         is_day_of_month = words[first][:1].isdecimal() and words[first][-2:].isalpha()
         if words[at] in WEEKDAYS and self._week:
-            ahead, now = True, self._week
+            ahead = True
+            now = self._week
         elif is_day_of_month and self._last:
-            ahead, now = True, self._last[0]
+            ahead = True
+            now = self._last[0]
         period = read_period(replace(words, now=now, ahead=ahead), at)
         if period is None or (self._week and self._week_at(first)):
             return None
         if abs(period.since - self._at) > FAR and not is_day_of_month:
             other = read_period(replace(words, now=now, ahead=not ahead), at)
             period = min(period, other or period, key=lambda one: abs(one.since - self._at))
-        since, until = period.since, period.until
+        since = period.since
+        until = period.until
         if period.closing and words[at - 1] in _AHEAD_AFTER:
             since = until - _ONE_DAY  # by the end of June
         elif until - since <= _ONE_DAY:  # Monday night is part of Monday
@@ -246,7 +254,8 @@ class _Reader:
 
     def _is_time(self, at: int, first: int, end: int) -> bool:
         """Return whether an ambiguous word such as `may` is a time here, not a name or a verb."""
-        words, own = self._words, self._words.words[first:end]
+        words = self._words
+        own = self._words.words[first:end]
         if own[0].removesuffix("'s") in WEEKDAYS:
             after = end + (words[end] == ",")
             dated = words[after] == "the" or words[after][:1].isdecimal()
@@ -298,7 +307,8 @@ class _Reader:
         """Return whether a time without a year or week is in the future, by its clause's tense."""
         words = self._words.words
         begin, end = self._clause(at)
-        clause, lead = words[begin:end], self._words[at - 1]
+        clause = words[begin:end]
+        lead = self._words[at - 1]
         if lead in _AHEAD_AFTER and _SURELY_PAST.isdisjoint(clause):
             return True
         if lead in ("to", "from") and any(self._words.match(_MOVED, n) for n in range(at)):
@@ -312,7 +322,8 @@ class _Reader:
         return not past
 
     def _stepped(self, step: re.Match[str], start: datetime, sign: int) -> Span:
-        number, unit = step["count"] or "a", step["unit"]
+        number = step["count"] or "a"
+        unit = step["unit"]
         day = start.replace(hour=0, minute=0, second=0, microsecond=0)
         since = shift(day, sign * (COUNTS.get(number) or int(number)), unit)
         if unit in ("month", "year"):

@@ -219,7 +219,9 @@ def _parts_of(sentence: str) -> _Parts:
     beside: set[tuple[str, str]] = set()
     first = True
     for clause in _CLAUSES.split(_VALUE.sub(" ", text)):
-        denied, before, root = 0, "", ""
+        denied = 0
+        before = ""
+        root = ""
         for word in words(clause):
             lower = word.casefold()
             plain |= {lower, f"{before} {lower}"}
@@ -233,11 +235,13 @@ def _parts_of(sentence: str) -> _Parts:
                 denied = DENIED_WORDS + 1
             elif lower not in STOP_WORDS and lower not in _LIGHT:
                 denied -= denied > 0
-                left, root = root, stem(word)
+                left = root
+                root = stem(word)
                 beside |= {(left, root)} if left else set()
                 roots.setdefault(root, set()).add(denied > 0)
                 if word != lower and not (first and lower.endswith(_ORDINARY)):
                     names.add(f"{before} {lower}" if len(word) == 1 and before else lower)
-            first, before = False, lower
+            first = False
+            before = lower
     kept = {root: frozenset(how) for root, how in roots.items()}
     return _Parts(kept, frozenset(values), frozenset(names), frozenset(plain), frozenset(beside))

@@ -46,7 +46,9 @@ _OTHER_PRONOUNS = word_set(
     them themselves theirs one other others each either neither both none nothing any all some
     several many much more most few such same own"""
 )
-BE, DO, HAVE = word_set("is are was were am"), word_set("do does did"), word_set("has have had")
+BE = word_set("is are was were am")
+DO = word_set("do does did")
+HAVE = word_set("has have had")
 MODALS = word_set("can could will would shall should may must")
 AUXILIARIES = BE | DO | HAVE | MODALS
 """Verbs that begin a yes/no question."""

@@ -239,7 +239,8 @@ def _day_in_order(text: str) -> str:
     if match := _YEAR_FIRST.fullmatch(text):
         return f"{match[1]}-{match[2]:0>2}-{match[3]:0>2}"
     if match := _YEAR_LAST.fullmatch(text):
-        first, second = int(match[1]), int(match[2])
+        first = int(match[1])
+        second = int(match[2])
         if first > 12 >= second or first == second or "." in text:
             return f"{match[3]}-{second:02}-{first:02}"
         if second > 12 >= first:

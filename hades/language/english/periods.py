@@ -141,7 +141,8 @@ def _start(moment: datetime, unit: str) -> datetime:
 
 def _unit_span(moment: datetime, unit: str, steps: int) -> Span:
     """Return the whole hour, day, week … that is `steps` after that of a moment."""
-    start, length = _start(moment, unit), "week" if unit == "weekend" else unit
+    start = _start(moment, unit)
+    length = "week" if unit == "weekend" else unit
     since = shift(start, steps, length) + (unit == "weekend") * 5 * _ONE_DAY
     return since, shift(start, steps + 1, length)
 
@@ -158,10 +159,13 @@ def _count(match: re.Match[str]) -> int:
 
 def _day(words: QuestionWords, match: re.Match[str], end: int) -> Period:
     """Read `yesterday`, `this morning`, `last Monday`, `Friday afternoon`."""
-    days, weekday, today = _DAYS.get(match["near"], 0), match["weekday"], words.now.weekday()
+    days = _DAYS.get(match["near"], 0)
+    weekday = match["weekday"]
+    today = words.now.weekday()
     if weekday:
         this = WEEKDAYS.index(weekday) - today
-        back, on = -this % 7, this % 7
+        back = -this % 7
+        on = this % 7
         steps = {-1: -(back or 7), 0: this, 1: on or 7, None: on if words.ahead else -back}
         days = steps[_STEPS.get(match["step"])]
     first, last = _HOURS.get(match["hours"], (0, 24))
@@ -172,7 +176,8 @@ def _day(words: QuestionWords, match: re.Match[str], end: int) -> Period:
 
 def _ago(words: QuestionWords, match: re.Match[str], end: int) -> Period:
     """Read `three weeks ago`, `the week after next`: the whole week; `a year ago`: the month."""
-    unit, count = match["unit"], _count(match) or 2
+    unit = match["unit"]
+    count = _count(match) or 2
     unit, count = ("month", 12 * count) if unit == "year" else (unit, count)
     count = count if words[end - 1] == "next" else -count
     return Period(*_unit_span(words.now, unit, count), end)
@@ -180,7 +185,10 @@ def _ago(words: QuestionWords, match: re.Match[str], end: int) -> Period:
 
 def _relative(words: QuestionWords, match: re.Match[str], end: int) -> Period | None:
     """Read `last week`, `next year`; `the past month` and `the last three days` end now."""
-    word, unit, count, step = match["step"], match["unit"], _count(match), _STEPS[match["step"]]
+    word = match["step"]
+    unit = match["unit"]
+    count = _count(match)
+    step = _STEPS[match["step"]]
     up_to_now = unit != "weekend" and (word == "past" or (word == "last" and match["the"]))
     if step < 0 and (count or up_to_now):
         until = words.now if unit == "hour" else _start(words.now, "day")
@@ -193,9 +201,11 @@ def _relative(words: QuestionWords, match: re.Match[str], end: int) -> Period | 
 
 def _of_whole(words: QuestionWords, match: re.Match[str], end: int) -> Period | None:
     """Read `early June`, `the first half of May`, `the week of 3 May`, `year end`."""
-    unit, whole = match["unit_end"], None if match["unit_end"] else read_period(words, end)
+    unit = match["unit_end"]
+    whole = None if match["unit_end"] else read_period(words, end)
     if whole:
-        wholes, end = [(whole.since, whole.until)], whole.end
+        wholes = [(whole.since, whole.until)]
+        end = whole.end
     else:
         end += 0 if unit else 1 + (words[end] == "the")
         unit = unit or words[end - 1]
@@ -211,7 +221,9 @@ def _of_whole(words: QuestionWords, match: re.Match[str], end: int) -> Period | 
 
 
 def _part(whole: Span, match: re.Match[str]) -> Span | None:
-    ordinal, unit, count = ORDINALS.get(match["nth"], 0), match["unit"], _count(match) or 1
+    ordinal = ORDINALS.get(match["nth"], 0)
+    unit = match["unit"]
+    count = _count(match) or 1
     if match["unit_of"]:
         return _unit_span(whole[0], match["unit_of"], 0)
     if match["half"]:
@@ -265,7 +277,8 @@ def _in_year(match: re.Match[str], year: int) -> Span:
         return start + begin * _ONE_DAY, start + end * _ONE_DAY
     if name := match["months"]:
         return _months(year, (SEASONS | _QUARTERS)[name], 3)
-    month, written = MONTHS[match["month"]], match["before"] or match["after"] or ""
+    month = MONTHS[match["month"]]
+    written = match["before"] or match["after"] or ""
     days = [int(day) for day in re.findall("[0-9]+", written.replace("first", "1"))]
     if not days:
         return _months(year, month, 1)
@@ -293,7 +306,9 @@ def _weekend(words: QuestionWords, _: re.Match[str], end: int) -> Period:
 
 _N = f"(?P<count>{any_of(_AMOUNTS)}|[0-9]{{1,4}})"
 _UNIT = f"(?P<unit>{any_of(UNITS)})"
-_STEP, _PART, _MONTH = any_of(_STEPS), any_of(_HOURS), any_of(MONTHS)
+_STEP = any_of(_STEPS)
+_PART = any_of(_HOURS)
+_MONTH = any_of(MONTHS)
 _NUMBER_OF_DAY = "[0-9]{1,2}(?:st|nd|rd|th)?"
 _SOME_DAYS = f"{_NUMBER_OF_DAY}(?:(?:-| (?:to|and|until|till|through) ){_NUMBER_OF_DAY})?"
 _FOUR_DIGITS = "(?P<year>(?:19|20|21)[0-9]{2})"

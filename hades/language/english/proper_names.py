@@ -219,7 +219,8 @@ def _without_opening(parts: list[str], before: str, language: str) -> tuple[list
         return parts if _NUMBERED.fullmatch(parts[-1]) else parts[1:], False
     if not first:
         return parts, False
-    start, end = 0, len(parts)
+    start = 0
+    end = len(parts)
     while end > 1 and (
         parts[end - 1].endswith(_CONTRACTED)
         or _CALENDAR.fullmatch(parts[end - 1])
@@ -266,7 +267,8 @@ def _pieces(parts: list[str]) -> Iterator[list[str]]:
 
 def _name_of(piece: list[str]) -> tuple[str, str]:
     """Return a name and its kind, without particles, days and titles around it."""
-    start, end = 0, len(piece)
+    start = 0
+    end = len(piece)
     while start < end and (_is_small(piece[start]) or _WEEKDAYS.fullmatch(piece[start])):
         start += 1
     while end > start and (_is_small(piece[end - 1]) or _CALENDAR.fullmatch(piece[end - 1])):
@@ -275,5 +277,6 @@ def _name_of(piece: list[str]) -> tuple[str, str]:
     if end - start > 1:
         kind = next((kind for kind, last in _KINDS if last.fullmatch(piece[end - 1])), kind)
         if _TITLE.fullmatch(piece[start]):
-            kind, start = "person", start + (end - start > 2 and piece[start + 1][0].isupper())
+            kind = "person"
+            start = start + (end - start > 2 and piece[start + 1][0].isupper())
     return " ".join(piece[start:end]).rstrip(".-–'’&"), kind

@@ -30,7 +30,9 @@ ENDS = {"left": ("works_at", "studies_at", "joined", "member_of", "lives_in")}
 """By relation of a fact: the earlier relations to the same object that it ends."""
 ENDS_ELSEWHERE = {"moved_to": ("lives_in", "based_in", "moved_to")}
 """By relation of a fact: the earlier relations to other objects that it ends."""
-CONFIDENCE, INSIDE, COMMON_NOUNS = 0.96, -0.02, -0.03
+CONFIDENCE = 0.96
+INSIDE = -0.02
+COMMON_NOUNS = -0.03
 """The confidence of a sentence that begins with a name, and what is added after another clause and
 for a subject of common nouns. A judgement; the measured precision of all is above 0.9."""
 TABLE = frozenset(verb.relation for verb in patterns.VERBS)
@@ -102,7 +104,8 @@ def facts_in(text: str, topic: str = "", relations: Iterable[str] = ()) -> list[
 
 def names_topic(name: str, topic: str) -> bool:
     """Return whether a name in a topic's notes means the topic: Maya Lind in people/maya."""
-    last, parts = name_key(topic.rpartition("/")[2]), name.split()
+    last = name_key(topic.rpartition("/")[2])
+    parts = name.split()
     is_full = 1 < len(parts) < 4 and all(part.isalpha() and part[0].isupper() for part in parts)
     own = name_key(name) in (name_key(topic), last)
     return own or (is_full and last in (name_key(parts[0]), name_key(parts[-1])))
@@ -233,7 +236,8 @@ class _Sentence:
     def _times(self, start: int, end: int, is_event: bool) -> tuple[str | None, str | None]:
         """Return the words for the start and the end, after the object or before the sentence."""
         window = self.text[end : end + 100]
-        during, cut = patterns.DURING.search(window), patterns.CLAUSE.search(window)
+        during = patterns.DURING.search(window)
+        cut = patterns.CLAUSE.search(window)
         if during is None or (cut is not None and cut.start() < during.start()):
             during = patterns.OPENING_TIME.match(self.text)
             if during is None or during.end() != start:

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from hades.language.english.lexicon import COUNTS, MONTHS, STOP_WORDS, WEEKDAYS, word_set
-from hades.language.names import spoken
 from hades.language.patterns import any_of, lazy_pattern
+from hades.language.wording import spoken
 
 NAME = "\ue000"
 """The sign in place of a name, its article and its title. Texts do not contain it."""
@@ -105,7 +105,9 @@ class Verb(NamedTuple):
 def _verb(kind: str, line: str) -> Verb:
     row, example = line.split(" # ")
     relation, exclusive, takes, first, *rest = row.split()
-    shape, after, phrase = _STATE, "", " ".join((first, *rest))
+    shape = _STATE
+    after = ""
+    phrase = " ".join((first, *rest))
     if kind == "state":
         forms = dict(zip(("b", "s", "ed", "ing"), (first, *rest), strict=False))
         after = " ".join(("", *rest[3:]))
@@ -138,7 +140,8 @@ VERBS = tuple(
 
 _MONTH = any_of([name.capitalize() for name in MONTHS])
 _WEEKDAY = any_of([name.capitalize() for name in WEEKDAYS]) + "s?"
-_DAY, _YEAR = r"\d{1,2}(?:st|nd|rd|th)?", r"(?:1\d|20|21)\d\d(?![\w-]{0,9}[a-z])"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_YEAR = r"(?:1\d|20|21)\d\d(?![\w-]{0,9}[a-z])"
 _SEASON = "(?:[Ss]pring|[Ss]ummer|[Aa]utumn|[Ff]all|[Ww]inter)"
 _WHEN = (
     r"(?:\d{4}-\d\d(?:-\d\d)?"
@@ -274,7 +277,8 @@ _CODED = (
     rf"|(?:[a-z]{{1,30}}-){{1,3}}{_HEADS}\b"
 )
 _PARTICLE = "(?:of(?: the)?|de|van|von|der|den|la|le|del|da|di|du|dos|bin|ibn|al|el|ter|zu|&)"
-_STOP, _NOUN = rf"(?:{any_of([*STOP_WORDS | _VAGUE])})\b", r"[a-z][\w-]{0,30}"
+_STOP = rf"(?:{any_of([*STOP_WORDS | _VAGUE])})\b"
+_NOUN = r"[a-z][\w-]{0,30}"
 PHRASE = lazy_pattern(
     rf"(?P<time>\b{_WHEN})|(?<![\w`])(?:(?:[Tt]he|[Oo]ur|[Mm]y) )?(?:{_TITLE} ){{0,3}}"
     rf"(?P<name>`[^`\n]{{1,80}}`|(?:{_CAPITAL}|{_CODED})"

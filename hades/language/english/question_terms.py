@@ -54,7 +54,8 @@ def terms_of(question: str, language: str = "") -> QuestionTerms:
     weights: dict[str, float] = {}
     names: list[QuestionName] = []
     both = _words_and_ids(question)
-    asked, written = [word for word, _ in both], [word for _, word in both]
+    asked = [word for word, _ in both]
+    written = [word for _, word in both]
     for kind, group in groupby(range(len(asked)), lambda at: _kind(asked, at, language)):
         places = list(group)
         parts = [asked[at] for at in places]
@@ -74,7 +75,8 @@ def terms_of(question: str, language: str = "") -> QuestionTerms:
 
 def _words_and_ids(question: str) -> list[tuple[str, str]]:
     """Return the words of a question, plain and as written; a version or an id is one word."""
-    pairs, end = list[tuple[str, str]](), 0
+    pairs = list[tuple[str, str]]()
+    end = 0
     for own in ID.finditer(question):
         pairs += _both(question[end : own.start()])
         pairs.append((own.group(), own.group()))
@@ -88,7 +90,8 @@ def _both(text: str) -> list[tuple[str, str]]:
 
 def _kind(asked: Sequence[str], at: int, language: str) -> str:
     """Return whether a word of a question is a `stop` word, a `name`, a `number` or `plain`."""
-    word, stop = asked[at], stop_words(language)
+    word = asked[at]
+    stop = stop_words(language)
     if word.casefold() in stop:
         return "stop"
     if ID.fullmatch(word) or _belongs(asked, at, stop) or _belongs(asked, at + 1, stop):

@@ -44,7 +44,8 @@ def said_words(text: str) -> frozenset[str]:
 
 def share_words(one: str, other: str) -> float:
     """Return the share of all words of two sentences, without stop words, that both have."""
-    first, second = said_words(one), said_words(other)
+    first = said_words(one)
+    second = said_words(other)
     return len(first & second) / max(1, len(first | second))
 
 
@@ -59,7 +60,8 @@ def replaces(new: str, old: str, topic: str) -> bool:
     >>> replaces("It moved to Erfurt.", "Lives in Jena.", "staff/pavel")
     True
     """
-    new, old = _named(new, topic), _named(old, topic)
+    new = _named(new, topic)
+    old = _named(old, topic)
     facts = facts_of(new, topic), facts_of(old, topic)
     if any(_ends(*both, topic) for both in product(*facts)):
         return True
@@ -71,7 +73,8 @@ def replaces(new: str, old: str, topic: str) -> bool:
     kept = own & said_words(new)
     if shared < _SHARED_AT_LEAST or len(kept) < SHARED_WORDS * len(own):
         return False
-    now, before = values(new), values(old)
+    now = values(new)
+    before = values(old)
     another = any(now[kind] - before[kind] and before[kind] - now[kind] for kind in now)
     return another or says_change(new)
 

@@ -76,7 +76,8 @@ def settled_elsewhere(text: str) -> Iterator[tuple[str, str]]:
     short = text[: NOTE_CHARACTERS_AT_MOST + 1]
     for sentence in sentences(short) if _CUE.search(short.lower()) else ():
         for match in _NUMBERED.finditer(sentence):
-            kind, number = match[1].lower(), match[2]
+            kind = match[1].lower()
+            number = match[2]
             names = [match[0], *(f"{kind}{joint}{number}" for joint in ("/", "s/", "_", "-"))]
             names += [f"{kind}s/{name}" for name in names[-2:]]
             if word := settled(names[1], sentence):
@@ -100,7 +101,8 @@ def _named_it(topic: str, text: str) -> str:
 def clause_about(topic: str) -> re.Pattern[str]:
     """Return the pattern of a clause that settles a topic."""
     parent, _, last = topic.rpartition("/")
-    words, kind = re.findall(r"[^\W_]+", last), re.escape(parent.rpartition("/")[2].rstrip("s"))
+    words = re.findall(r"[^\W_]+", last)
+    kind = re.escape(parent.rpartition("/")[2].rstrip("s"))
     name = r"[\W_]{1,3}".join(map(re.escape, words)) or "(?!)"
     named = rf"(?:(?:the|this)[ ])?(?:[^\W_]{{1,20}}[\W_]{{1,2}})?\#?{name}(?:[ ]{kind})?"
     return re.compile(_SETTLED.replace("TOPIC", named), re.IGNORECASE | re.VERBOSE)
@@ -122,7 +124,8 @@ def settled(topic: str, text: str) -> str:
         for match in says.finditer(sentence):
             words = match.groupdict()
             word = next(name for name in ("done", "did", "not", "no", "left") if words[name])
-            before, after = sentence[: match.start(word)], sentence[match.end() :]
+            before = sentence[: match.start(word)]
+            after = sentence[match.end() :]
             if not (NEGATION.search(before) or _HALF.search(f"{before} {after}")):
                 return match[word].lower()
     return ""

@@ -234,7 +234,9 @@ def _tense(words: tuple[str, ...]) -> _Tense:
 
 def _find(words: QuestionWords, tense: _Tense) -> _Adverbial | None:
     """Return the first time in the main clause, else the first in a relative clause."""
-    in_clause, clause = None, 0  # where the relative clause begins; 0: the main clause
+    # where the relative clause begins; 0: the main clause
+    in_clause = None
+    clause = 0
     for at, word in enumerate(words.words):
         with suppress(ValueError, OverflowError):
             if adverbial := _adverbial(words, at, tense):
@@ -300,7 +302,8 @@ def _range(words: QuestionWords, at: int) -> _Adverbial | None:
     """Read `between March and May`, `from 3 to 9 June`, `from June on`."""
     if not (first := read_period(words, at + 1)):
         return None
-    between, join = words[at] == "between", words[first.end]
+    between = words[at] == "between"
+    join = words[first.end]
     if join in _JOINS and between == (join == "and"):
         later = replace(words, now=first.since, ahead=True)
         dated = words[first.end - 1].isdecimal()
@@ -308,7 +311,8 @@ def _range(words: QuestionWords, at: int) -> _Adverbial | None:
             return None
         if not first.clear:  # between November and January 2024
             first = read_period(replace(words, now=second.since, ahead=False), at + 1) or first
-        in_order, place = first.since < second.until, ((at, second.end),)
+        in_order = first.since < second.until
+        place = ((at, second.end),)
         return _Adverbial(TimeKind.DURING, place, first.since, second.until) if in_order else None
     if not between and join in ("on", "onwards"):
         since = _ends("since", TimeKind.SINCE, first, words.now)

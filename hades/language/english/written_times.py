@@ -20,7 +20,10 @@ EPOCH_SECONDS_AT_LEAST = 10**8
 _MICROS_A_UNIT = ((10**11, 10**6), (10**14, 10**3), (10**17, 1))
 """Upper bounds of seconds, milliseconds and microseconds, and the microseconds of each unit."""
 
-YEAR, MONTH, DAY, MINUTE = 4, 7, 10, 16
+YEAR = 4
+MONTH = 7
+DAY = 10
+MINUTE = 16
 """Precisions of a time, in characters of its ISO form."""
 
 _ISO = lazy_pattern(r"\d{4}-\d{2}-\d{2}[t ]\d{2}:\d{2}[\d:.]*(?:z| ?[+-]\d{2}:?\d{2})?")

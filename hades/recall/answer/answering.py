@@ -52,7 +52,8 @@ def answer(
     With `related`, facts and paths are its edges; otherwise both are searched. With `ends`, the
     paths join these two nodes.
     """
-    plan, search = run.plan, retrieved.search
+    plan = run.plan
+    search = retrieved.search
     offered, numbers = choose_passages(run, retrieved, ranking, usual)
     if related is not None and related.edges:
         paths = related_paths(related, plan.paths)
@@ -86,7 +87,8 @@ def answer(
         if related is not None and len(packed.facts) < len(related.edges):
             shown = f"{len(packed.facts)} of {len(related.edges)} edges"
             stage.note(Reason.BUDGET_EXHAUSTED, f"{shown}; all: `{related.command}`")
-        stage.found, stage.cut = len(packed.passages), len(offered) - len(packed.passages)
+        stage.found = len(packed.passages)
+        stage.cut = len(offered) - len(packed.passages)
         ranked = [passage for passage in packed.passages if passage.id in numbers]
         at = np.array([numbers[passage.id] for passage in ranked], np.int64)
         stage.coverage = coverage_of(search, at)
@@ -116,7 +118,8 @@ def _facts(
     that do."""
     plan = stage.run.plan
     reader = reader_of(encoder) if plan.reranker.reader else None
-    facts, hop = find_facts(stage, search, encoder, reader, plan.facts), hop_encoder(encoder)
+    facts = find_facts(stage, search, encoder, reader, plan.facts)
+    hop = hop_encoder(encoder)
     if reader is None or hop is None or not plan.facts or search.vector is None:
         return facts, []
     if search.time.wants_happenings or not search.question.two_steps:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hades.domain.answer import LETTERS, Answer, Diagnostic, Recall, Sentence
+from hades.domain.answer import Answer, Diagnostic, Recall, Sentence
 from hades.domain.graph import Reason
+from hades.domain.quoting import LETTERS
 from hades.domain.statement import relation_words
 from hades.language.english.grounding import CheckedSentence
 from hades.models.chat import ChatModel

@@ -34,10 +34,12 @@ def from_brief(
     narrowed = scope.tag or scope.kind or scope.glob or scope.by_event
     if narrowed or run.plan.level is not None:
         return None
-    valid, read = store.moment(scope.as_of)[0], scope.as_of.valid is None
+    valid = store.moment(scope.as_of)[0]
+    read = scope.as_of.valid is None
     part = asked.question.part
     time = time_asked(
-        *(asked.question, valid),
+        asked.question,
+        valid,
         since=scope.since,
         until=scope.until,
         read=read and run.plan.retriever.time_words,
@@ -53,7 +55,8 @@ def from_brief(
         chosen = _chosen(part, reader.read(), window)
         lines = [(line.text, cited) for section in chosen.values() for line, cited in section]
         passages, facts = read_cited(store, scope, lines[: run.plan.budget.docs_max], stage)
-        stage.found, stage.coverage = len(lines), 1.0
+        stage.found = len(lines)
+        stage.coverage = 1.0
     if not lines:
         return None
     if part is BriefPart.ALL:

@@ -23,8 +23,9 @@ from hades.domain.topics import PlacedChunk
 from hades.graph.arrays import Floats32, Ints
 from hades.language.english.proper_names import NAME_PHRASE, is_name
 from hades.language.english.terms import terms_in, unsaid_names
-from hades.language.names import name_key, plain_fact, spoken
+from hades.language.names import name_key
 from hades.language.sentences import sentences
+from hades.language.wording import plain_fact, spoken
 from hades.models.encoder import Encoder
 from hades.models.reader import SentenceReader
 from hades.recall.answer.fact_search import held_facts, nearest_facts
@@ -36,7 +37,8 @@ from hades.recall.run import Stage
 
 Result = TypeVar("Result")
 STEPS_AT_MOST = 3
-FIRST_FACTS, FIRST_NOTES = 2, 3
+FIRST_FACTS = 2
+FIRST_NOTES = 3
 """The facts and the notes, best first, that are tried as first steps."""
 READ_AT_MOST = 6
 """The most chains that the reader judges after each step."""
@@ -46,10 +48,13 @@ NOTES_NEAR = 12
 """The notes nearest to a chain, among which those about one of its names are looked for."""
 FACTS_OF_NOTE = 64
 """The facts that share most words with a note, whose ends are looked for in it."""
-NOTE_CHARACTERS, NOTE_TERMS = 400, 40
+NOTE_CHARACTERS = 400
+NOTE_TERMS = 40
 LEADING_CHARACTERS = 140
 """The most characters of the steps before the last one that the reader reads."""
-LOGIT, HOP, CONSTANT = 0.69, 2.83, -1.2
+LOGIT = 0.69
+HOP = 2.83
+CONSTANT = -1.2
 """Weights of a chain's logit: the reader's logit, and the cosine of the last step with the hop
 encoder's vector. Learnt on `steps_dev` of `evals/trust` and on 37 questions of `evals/home` and
 `evals/studio`. The constant was learnt as -2.69, with which too many chains rank below their first
@@ -90,8 +95,12 @@ class Chains:
         hop: Encoder,
         reader: SentenceReader,
     ) -> None:
-        self._stage, self._search, self._query = stage, search, search.query
-        self._encoder, self._hop, self._reader = encoder, hop, reader
+        self._stage = stage
+        self._search = search
+        self._query = search.query
+        self._encoder = encoder
+        self._hop = hop
+        self._reader = reader
         self._asked = f" {name_key(search.text)} "
         self._names = search.question.terms.names
         self._held = held_facts(self._query, search.time)
@@ -124,7 +133,8 @@ class Chains:
         return waiting(self._stage.seconds_left)
 
     def _result(self, chain: _Chain) -> Fact | Passage:
-        chance, text = 1 / (1 + math.exp(-chain.logit)), " → ".join(chain.told)
+        chance = 1 / (1 + math.exp(-chain.logit))
+        text = " → ".join(chain.told)
         if isinstance(chain.last, Edge):
             sure = belief.interval(belief.of_probability(chance * chain.last.belief.mean))
             return Fact(chain.last, text, round(chance, 6), sure, chain.ids[:-1])
@@ -160,9 +170,12 @@ class Chains:
     def _with_edge(self, chain: _Chain, edge: Edge) -> _Chain:
         """Return a chain with one more fact, which leads on to its end that is new."""
         rows = self._query.edges
-        own, keys, nodes = rows["id"] == edge.id, set[str](), set[int]()
+        own = rows["id"] == edge.id
+        keys = set[str]()
+        nodes = set[int]()
         for name, end in ((edge.source.name, "source"), (edge.target.name, "target")):
-            key, at = _leaf(name), rows[end][own].tolist()
+            key = _leaf(name)
+            at = rows[end][own].tolist()
             if f" {key} " not in self._asked and not chain.nodes.intersection(at):
                 keys.add(key)
                 nodes.update(at)
@@ -179,8 +192,11 @@ class Chains:
 
     def _nodes_in(self, text: str, key: str) -> tuple[frozenset[int], set[str]]:
         """Return the nodes, and their names' keys, that have facts and stand in a text."""
-        query, held, rows = self._query, self._held, self._query.edges
-        nodes, keys = set[int](), set[str]()
+        query = self._query
+        held = self._held
+        rows = self._query.edges
+        nodes = set[int]()
+        keys = set[str]()
         if not len(held):
             return frozenset(), keys
         has = query.fact_terms.having(held, query.indexes.words.terms(text)[:NOTE_TERMS])
@@ -222,7 +238,8 @@ class Chains:
         return sorted(_lasting(done), key=lambda chain: -chain.logit)
 
     def _next_facts(self, chain: _Chain, vector: Floats32) -> Iterator[tuple[float, _Chain]]:
-        query, wanted = self._query, list(chain.nodes)
+        query = self._query
+        wanted = list(chain.nodes)
         rows = query.edges
         at = np.isin(rows["source"], wanted) | np.isin(rows["target"], wanted)
         ids: Ints = np.intersect1d(rows["id"][at], self._held)
@@ -240,13 +257,15 @@ class Chains:
         nearest = best(near, np.isfinite(near), NOTES_NEAR).tolist()
         numbers = self._stage.run.look_at(nearest, self._stage)
         ids = query.graph.chunks[numbers].tolist()
-        placed, newest = query.store.chunks.find(ids, query.as_of), dict[str, int]()
+        placed = query.store.chunks.find(ids, query.as_of)
+        newest = dict[str, int]()
         chosen = []
         for number, id_ in zip(numbers, ids, strict=True):
             one = placed.get(id_)
             if one is None or f" {_leaf(one.chunk.topic)} " in self._asked:
                 continue  # a question that names it does not lead there in steps
-            topic, text = one.chunk.topic, f" {name_key(_short(one.chunk.text))} "
+            topic = one.chunk.topic
+            text = f" {name_key(_short(one.chunk.text))} "
             if any(id_.startswith(f"{topic}@") for id_ in chain.ids):
                 continue
             is_about = _leaf(topic) in chain.next_names

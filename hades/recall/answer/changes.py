@@ -28,8 +28,9 @@ from hades.language.english.version_words import (
     done_in,
     plain_form,
 )
-from hades.language.names import DIGITS, name_parts, numberless
+from hades.language.names import DIGITS, name_parts
 from hades.language.sentences import sentences
+from hades.language.wording import numberless
 from hades.language.words import words
 from hades.recall.answer.told import (
     FACT_MEANT,
@@ -145,7 +146,8 @@ class _Versions:
     def changes(self) -> list[Sentence]:
         facts = self.recall.facts
         if facts and facts[0].score >= FACT_SURE:
-            first, numbered = facts[0].edge, enumerate(facts, start=1)
+            first = facts[0].edge
+            numbered = enumerate(facts, start=1)
             same = [
                 (fact.edge.valid_from, Sentence(fact.text, fact.score, number, "fact"))
                 for number, fact in numbered
@@ -234,7 +236,8 @@ class _Versions:
 
     def still(self) -> list[Sentence]:
         for number, fact in enumerate(self.recall.facts, start=1):
-            edge, ends = fact.edge, (fact.edge.source.name, fact.edge.target.name)
+            edge = fact.edge
+            ends = (fact.edge.source.name, fact.edge.target.name)
             if fact.score < FACT_MEANT or not self.values | self.terms <= _terms_of(fact.text):
                 continue
             if not all(self.terms & _terms_of(name) for name in ends):

@@ -92,7 +92,8 @@ def _told(row: CommitRow) -> str:
 
 def _told_of_author(rows: Sequence[CommitRow]) -> str:
     """Return what an author did, from commits of one file, newest first."""
-    last, first = day(rows[0].when), day(rows[-1].when)
+    last = day(rows[0].when)
+    first = day(rows[-1].when)
     times = f"on {last}" if first == last else f"from {first} to {last}"
     return f"{rows[0].author} wrote {rows[0].topic}: {counted(len(rows), 'commit')}, {times}"
 

@@ -47,18 +47,23 @@ SENTENCE_CHARACTERS_AT_MOST = 500
 QUOTE_CHARACTERS_AT_MOST = 2_000
 """The same for code and sections that are quoted with their lines."""
 
-COVERAGE_WEIGHT, MEANING_WEIGHT, CUE_WEIGHT, RANK_WEIGHT = 0.45, 0.3, 0.15, 0.1
+COVERAGE_WEIGHT = 0.45
+MEANING_WEIGHT = 0.3
+CUE_WEIGHT = 0.15
+RANK_WEIGHT = 0.1
 COVERAGE_AT_LEAST = 0.34
 """The share of the question's words, by weight, that a sentence and its heading must have."""
 MEANING_AT_LEAST = 0.4
 """The cosine from which a sentence may have fewer of the words."""
-SHARE_OF_BEST, WHOLE_SHARE_OF_BEST = 0.6, 0.85
+SHARE_OF_BEST = 0.6
+WHOLE_SHARE_OF_BEST = 0.85
 """A further sentence, or further code or a section, must score at least this share of the best."""
 ALIKE = 0.7
 """The share of common words from which two sentences say the same."""
 HEADING_SHARE = 0.5
 """The weight of a word that only the heading or the topic's name has."""
-TITLE_WEIGHT, NAMED_WEIGHT = 0.2, 0.1
+TITLE_WEIGHT = 0.2
+NAMED_WEIGHT = 0.1
 """The bonus of a pair whose second passage has a title that the first sentence names, or whose
 second sentence shares a name. Chosen on half 0 of MuSiQue, 2Wiki and HotpotQA; half of both values
 gives much the same."""
@@ -132,7 +137,8 @@ def _sentences_of(passage: Passage, number: int, asked: Question) -> Iterator[_S
     terms = asked.terms
     around = terms_in(f"{passage.chunk.heading} {passage.chunk.topic}")
     if is_quoted_whole(passage.chunk, asked):
-        text, told = passage.chunk.text, terms_in(read_as(passage.chunk)) | around
+        text = passage.chunk.text
+        told = terms_in(read_as(passage.chunk)) | around
         cue = float(
             has_kind(asked.wants, text, terms.said) + is_commit_asked_for(passage.chunk, asked)
         )
@@ -185,7 +191,8 @@ def _nearer(
     question: str, ranked: Sequence[_ScoredSentence], encoder: Encoder
 ) -> list[_ScoredSentence]:
     """Return the sentences; the first SENTENCES_ENCODED now have their cosine with the question."""
-    best, rest = ranked[:SENTENCES_ENCODED], ranked[SENTENCES_ENCODED:]
+    best = ranked[:SENTENCES_ENCODED]
+    rest = ranked[SENTENCES_ENCODED:]
     cosines = encoder.encode([one.text for one in best]) @ encoder.encode([question])[0]
     near = (
         replace(sentence, meaning=float(near)) for sentence, near in zip(best, cosines, strict=True)

@@ -42,7 +42,8 @@ class _Replacing:
             return False
         if span[0] >= self.replaced[1] or self.replaced[0] >= span[1]:
             return False
-        named, own = self.replaced != ALL_TIME, passage.chunk.topic == self.topic
+        named = self.replaced != ALL_TIME
+        own = passage.chunk.topic == self.topic
         if own and (named or not self.about):
             return True
         shared = self.about & terms_in(
@@ -84,14 +85,16 @@ def with_events(
 
 def _replacing(search: SearchQuery) -> list[_Replacing]:
     """Read the sentences, of all notes known at the moment, that move or cancel something."""
-    query, indexes = search.query, search.query.indexes
+    query = search.query
+    indexes = search.query.indexes
     known = query.graph.visible | indexes.earlier(query.space, query.as_of)
     numbers = indexes.replacing()
     numbers = numbers[known[numbers]]
     starts = indexes.spans(numbers, query.as_of)[0]
     newest = np.argsort(-starts, kind="stable")[:REPLACING_READ]
     ids = query.graph.chunks[numbers[newest]].tolist()
-    placed, replacing = query.store.chunks.find(ids, query.as_of), list[_Replacing]()
+    placed = query.store.chunks.find(ids, query.as_of)
+    replacing = list[_Replacing]()
     for chunk, start in zip(ids, starts[newest].tolist(), strict=True):
         text = placed[chunk].chunk.text if chunk in placed else ""
         for row in dated_sentences(text, from_micros(start)):

@@ -16,7 +16,7 @@ from hades.graph.arrays import Floats, Floats32, Ints
 from hades.index.vectors import product
 from hades.index.words import is_said, name_words, stems
 from hades.language.english.lexicon import STOP_WORDS
-from hades.language.names import fact_words, plain_fact, spoken
+from hades.language.wording import fact_words, plain_fact, spoken
 from hades.models.encoder import Encoder
 from hades.models.reader import SentenceReader
 from hades.recall.answer.standing import believe_ended_less, with_disputes
@@ -38,7 +38,11 @@ encoder takes 2 ms of one core per fact. Right answers of `evals/facts`: 77 % wi
 16, 89 % with 40, and 89 % when all facts have vectors."""
 NEAR_UNKNOWN = 0.5
 """The similarity assumed for a fact that shares words with the question but cannot be encoded."""
-COSINE, SAID, BOTH, RELATION, CONSTANT = 6.2, 1.7, 1.5, 0.6, -5.7
+COSINE = 6.2
+SAID = 1.7
+BOTH = 1.5
+RELATION = 0.6
+CONSTANT = -5.7
 """Weights of a fact's logit: the cosine, then the share of words that the question contains: of the
 name of the better covered end, of the name of the other end, and of the relation. Learnt on
 half of the questions of `evals/facts`."""
@@ -46,10 +50,13 @@ ENDED = 1.5
 """The bonus of a fact that no longer holds, if the question asks for the past."""
 CHANCE_AT_LEAST = 0.02
 """A less likely fact is not shown."""
-FACTS_READ, READ_WITHIN = 6, 2.0
+FACTS_READ = 6
+READ_WITHIN = 2.0
 """The reader judges at most FACTS_READ facts, with logits at most READ_WITHIN below the best one's.
 On `training/facts` it then misses no fact that it would find among all candidates."""
-LIKELY, READ, READ_CONSTANT = 0.43, 0.69, 0.7
+LIKELY = 0.43
+READ = 0.69
+READ_CONSTANT = 0.7
 """Weights of a fact's logit before reading and of the reader's logit, and a constant. Learnt on
 `training/facts` and `evals/facts`. With its own domain left out, the first fact is right for 97 %
 of the questions of `training/facts` that have an answer, and for 91 % of those of `evals/facts`
@@ -116,7 +123,8 @@ def _candidates(
     The search by words covers facts about entities that the question names, and facts without a
     vector. If the question has no vector, it covers all facts.
     """
-    query, vector = search.query, search.vector
+    query = search.query
+    vector = search.vector
     missing = held[~np.isin(held, query.indexes.facts.chunks)]
     if len(missing):  # edges `similar_to` are not told facts and get no vector
         alike = query.edges["relation"] == query.store.edges.relation(SIMILAR_TO)
@@ -216,7 +224,8 @@ def _numbers_apart(read: Sequence[_NearFact], asked_stems: set[str]) -> list[_Ne
 
 def nearest_facts(query: QueryContext, vector: Floats32, held: Ints) -> dict[int, float]:
     """Map the ids of the facts nearest in meaning, among the ids `held`, to their cosine."""
-    rows, facts = query.edges, query.indexes.facts
+    rows = query.edges
+    facts = query.indexes.facts
     all_ids = np.unique(facts.chunks)
     mask, own = (np.isin(all_ids, ids) for ids in (held, rows["id"][rows["space"] == query.space]))
     at = np.searchsorted(all_ids, facts.chunks)

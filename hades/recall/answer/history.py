@@ -73,7 +73,8 @@ def _in_turn(
 
 def _texts(search: SearchQuery, passage: Passage) -> set[str]:
     """Return the texts of all chunks of a passage's version."""
-    query, chunk = search.query, passage.chunk
+    query = search.query
+    chunk = passage.chunk
     chunks = query.store.chunks.chunks(query.space, chunk.topic, chunk.version)
     return {chunk.text.strip() for chunk in chunks}
 
@@ -82,7 +83,9 @@ def _said_before(
     search: SearchQuery, leading: Passage, starts: datetime, known: set[str]
 ) -> Iterator[Passage]:
     """Yield a passage of each version before `starts` with text that is not known, newest first."""
-    query, terms, topic = search.query, set(search.terms), leading.chunk.topic
+    query = search.query
+    terms = set(search.terms)
+    topic = leading.chunk.topic
     read = query.store.chunks.chunks
     for _ in range(VERSIONS_READ_AT_MOST):
         try:

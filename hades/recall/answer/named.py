@@ -10,7 +10,8 @@ from hades.domain.answer import Passage
 from hades.domain.question import Question, QuestionName
 from hades.language.english.terms import terms_in, text_around, unsaid_names
 from hades.language.languages import language_of
-from hades.language.names import fact_words, name_parts
+from hades.language.names import name_parts
+from hades.language.wording import fact_words
 from hades.recall.find.results import SearchQuery
 from hades.recall.query_context import QueryContext
 from hades.recall.question.reading import names_of

@@ -39,7 +39,8 @@ from hades.errors import NotFound
 from hades.language.english.lexicon import word_set
 from hades.language.english.stems import singular
 from hades.language.english.terms import terms_in
-from hades.language.names import DATE, spoken
+from hades.language.names import DATE
+from hades.language.wording import spoken
 from hades.language.words import words
 from hades.lifecycle.summary_lines import chosen_lines, lines_of
 from hades.recall.answer.answering import make_recall
@@ -121,7 +122,8 @@ def overview(
             stage.note(Reason.NO_HIERARCHY, f"{why}: `hades consolidate` makes them")
             return None
         passages, facts = read_cited(store, scope, chosen, stage)
-        stage.found, stage.coverage = len(chosen), 1.0
+        stage.found = len(chosen)
+        stage.coverage = 1.0
     level = level if covering else 0
     run.plan = run.plan.model_copy(update={"level": level})
     recall = recall_of_lines(run, asked, time, passages, facts, usual)
@@ -237,7 +239,9 @@ def read_cited(
     store: Store, scope: Scope, lines: Sequence[tuple[str, Cited]], stage: Stage
 ) -> tuple[list[Passage], list[Fact]]:
     """Return lines of states as passages that cite their originals, and lines of edges as facts."""
-    passages, facts, lost = list[Passage](), list[Fact](), list[str]()
+    passages = list[Passage]()
+    facts = list[Fact]()
+    lost = list[str]()
     for at, (text, (topic, number)) in enumerate(lines):
         with suppress(NotFound):  # the original was not known at the time asked about
             if not topic:

@@ -43,7 +43,8 @@ def choose_passages(
         placed = _with_current(query, ranking, placed, run.plan.final_context)
         passages = [_passage(retrieved, ranking, place, one) for place, one in placed.items()]
         at = ranking.numbers[list(placed)]
-        stage.found, stage.cut = len(passages), len(ranking.numbers) - len(passages)
+        stage.found = len(passages)
+        stage.cut = len(ranking.numbers) - len(passages)
         stage.dedupe_rate = doubles / max(1, len(passages) + doubles)
         stage.coverage = coverage_of(retrieved.search, at)
         _note_what_is_missing(stage, query, passages)
@@ -113,9 +114,12 @@ def _with_current(
     last passage of another topic, or else the last version of its own note. It replaces nothing of
     another topic if the belief in the chosen version is below SHARE_OF_BEST.
     """
-    ranked, current = ranking.numbers.tolist(), ranking.current
-    topic, least = query.indexes.chunks["topic"], SHARE_OF_BEST * ranking.belief.max(initial=0.0)
-    kept, added = [*chosen], dict[int, int]()
+    ranked = ranking.numbers.tolist()
+    current = ranking.current
+    topic = query.indexes.chunks["topic"]
+    least = SHARE_OF_BEST * ranking.belief.max(initial=0.0)
+    kept = [*chosen]
+    added = dict[int, int]()
 
     def holds(place: int) -> bool:
         return bool(current.get(ranked[place]) == ranked[place])
@@ -140,9 +144,13 @@ def _with_current(
 
 
 def _passage(retrieved: Retrieved, ranking: Ranking, place: int, placed: PlacedChunk) -> Passage:
-    seeds, walks, number = retrieved.seeds, retrieved.walks, int(ranking.numbers[place])
-    chance, scores = float(ranking.belief[place]), ranking.scores
-    low, high = float(scores.min()), float(scores.max())
+    seeds = retrieved.seeds
+    walks = retrieved.walks
+    number = int(ranking.numbers[place])
+    chance = float(ranking.belief[place])
+    scores = ranking.scores
+    low = float(scores.min())
+    high = float(scores.max())
     # The ranker's score on a scale of 0 to 1: the best candidate is 1, the last 0.
     score = (float(scores[place]) - low) / (high - low) if high > low else 1.0
     parts = {
@@ -254,7 +262,8 @@ def _with_entities(
     query: QueryContext, passages: Sequence[Passage], numbers: Ints
 ) -> list[Passage]:
     """Return copies of the passages, each with the rarest names that it mentions, rarest first."""
-    graph, entities = query.graph, list[list[int]]()
+    graph = query.graph
+    entities = list[list[int]]()
     for number in numbers.tolist():
         _, near, _ = graph.adjacency.of(np.array([number]))
         near = near[(near >= graph.first_entity) & (near < graph.first_topic)]

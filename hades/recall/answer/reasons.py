@@ -28,7 +28,8 @@ def replaced_facts(query: QueryContext, topic: str, facts: Sequence[Fact]) -> li
 
     They say what the reason was before, and since when another one holds.
     """
-    rows, nodes = query.edges, query.store.entities.own_nodes(query.space, topic)
+    rows = query.edges
+    nodes = query.store.entities.own_nodes(query.space, topic)
     own = (rows["valid_to"] <= query.valid) & (rows["space"] == query.space)
     ids = np.unique(rows["id"][own & np.isin(rows["source"], nodes)])[-REPLACED_READ:].tolist()
     read = query.store.edges.read(query.space, ids, query.as_of)
@@ -49,7 +50,8 @@ def from_reasons(recall: Recall) -> Answer | None:
         return None
     topic = recall.passages[0].chunk.topic if recall.passages else ""
     own = {fact.edge.id: fact.edge for fact in recall.facts if fact.edge.source.name == topic}
-    asked, pairs = terms_in(recall.question), set[int]()
+    asked = terms_in(recall.question)
+    pairs = set[int]()
     for edge in own.values():
         after = own.get(edge.superseded_by or 0)
         if after and (

@@ -18,7 +18,8 @@ from hades.domain.question import Question
 from hades.domain.topics import PlacedChunk
 from hades.graph.arrays import Ints
 from hades.index.graph_view import is_at
-from hades.language.names import name_key, paper_id, symbol_tail
+from hades.language.names import name_key, symbol_tail
+from hades.language.paper_ids import paper_id
 from hades.language.sentences import sentences
 from hades.recall.answer.commits import (
     CHANGED_BY,
@@ -39,10 +40,12 @@ from hades.store.derived_edges import spellings
 from hades.store.records import Direction, EdgeFilter
 from hades.store.store import Store
 
-NAMED_AT_MOST, NAMES_TOLD = 50, 5
+NAMED_AT_MOST = 50
+NAMES_TOLD = 5
 """The most things of one short name whose edges are read, and that a message names."""
 QUOTED_CHARACTERS = 200
-NAMES, NAMING_WEIGHT = "names", 0.5
+NAMES = "names"
+NAMING_WEIGHT = 0.5
 """The relation of code that only names a symbol: a call on an object of an unknown class, a
 function passed as an argument, an exception that is caught."""
 NAMING_AT_MOST = 500
@@ -122,7 +125,8 @@ def _meant(
     store: Store, scope: Scope, written: str, names: Iterable[str], *, paper: bool
 ) -> dict[int, str]:
     """Return the nodes that a name may mean, with their full names."""
-    space, as_of = scope.space, scope.as_of
+    space = scope.space
+    as_of = scope.as_of
     if paper:
         node = store.entities.node(space, paper_id(written) or written, as_of)
         return {} if node is None else {node: store.entities.describe(node).name}
@@ -163,7 +167,9 @@ def find_related(
 
 
 def _find(query: QueryContext, asked: RelationAsked) -> RelationAsked:
-    store, nodes, way = query.store.derived_edges, list(asked.nodes), asked.direction
+    store = query.store.derived_edges
+    nodes = list(asked.nodes)
+    way = asked.direction
     files = [node for node in nodes if NodeKind.TOPIC.has(node)]
     relations = asked.relations
     if len(files) == len(nodes) and "calls" in relations:
@@ -192,7 +198,9 @@ def _edges(
     query: QueryContext, relations: Iterable[str], direction: Direction, nodes: Sequence[int]
 ) -> PlacedEdges:
     """Return the edges of nodes that pass the filters, told ones first."""
-    store, space, as_of = query.store, query.space, query.as_of
+    store = query.store
+    space = query.space
+    as_of = query.as_of
     by_key: dict[tuple[str, ...], tuple[int | None, Edge]] = {}
     for relation in relations if nodes else ():
         wanted = EdgeFilter(nodes[0], tuple(nodes[1:]), direction, relation)

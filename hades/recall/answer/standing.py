@@ -69,7 +69,8 @@ def _told(store: Store, space: int, fact: Fact) -> Fact:
 
 def _is_against(proposal: Proposal, edge: Edge) -> bool:
     """Return whether a proposal would end an edge, directly or by an exclusive other target."""
-    ends, fields = ends_of(edge), proposal.fields
+    ends = ends_of(edge)
+    fields = proposal.fields
     same = [fields.get(name) == ends[name] for name in ENDS_OF_EDGE]
     if proposal.kind == "unrelate":
         return all(same)

@@ -35,23 +35,28 @@ from hades.language.sentences import has_layout, on_one_line, quotes, sentences
 from hades.language.words import words, written_words
 from hades.recall.answer.named import names_asked, terms_and_parts
 
-WORDS, LIST_WORDS = 60, 150
-WHOLE_WORDS, ITEM_WORDS = 35, 20
+WORDS = 60
+LIST_WORDS = 150
+WHOLE_WORDS = 35
+ITEM_WORDS = 20
 """The most words of a note that is quoted whole, as an answer or as an item of a list."""
 FEW_NOTES = 3
 """Up to this many notes on what happened are quoted as sentences; more become a list."""
 FEW_WORDS = 2
 """If no text found has a word of such a short question, it is about something unknown."""
-FACT_MEANT, FACT_SURE = 0.3, 0.5
+FACT_MEANT = 0.3
+FACT_SURE = 0.5
 """The belief from which a question means a fact even if it names something else, and from which the
 fact is an answer among documents."""
-CHAIN_OF_FACT, CHAIN_OF_NOTE = 0.75, 0.3
+CHAIN_OF_FACT = 0.75
+CHAIN_OF_NOTE = 0.3
 """A chain takes the place of its first step from this share of a fact's belief, or from this belief
 if the step is a note."""
 SHARE_TO_COME = 0.5
 """The share of the best belief from which a note about the future comes before those about the
 past, if the question asks for a date to come."""
-SHARE_OF_BEST, LIST_SHARE_OF_BEST = 0.17, 0.05
+SHARE_OF_BEST = 0.17
+LIST_SHARE_OF_BEST = 0.05
 """The share of the best belief that an answer, or an item of a list, needs."""
 
 
@@ -95,7 +100,8 @@ def from_notes(recall: Recall) -> Answer:
         units = _in_state(units, terms)
     units.sort(key=lambda unit: (-unit.belief, unit.kind != "fact"))
     units = _with_chains(_to_come_first(recall, _without_chance(recall, units, terms)))
-    unsaid, beside = _unterms_in(recall, units), _is_beside(recall, units)
+    unsaid = _unterms_in(recall, units)
+    beside = _is_beside(recall, units)
     best = max((unit.belief for unit in units), default=0.0)
     least = best * (LIST_SHARE_OF_BEST if many else SHARE_OF_BEST)
     if happened and Sign.EVERYTHING in recall.asked.signs:
@@ -334,7 +340,8 @@ def _narrowed(passage: Passage, window: TimeWords) -> Passage:
 
 
 def _overlaps(event: EventTime, window: TimeWords) -> bool:
-    since, until = window.since or event.since, window.until or event.until
+    since = window.since or event.since
+    until = window.until or event.until
     return event.since < until and since < event.until
 
 
@@ -355,8 +362,13 @@ def _is_of_another_time(recall: Recall, passage: Passage) -> bool:
 def _fact(fact: Fact, number: int) -> _Unit:
     edge = fact.edge
     return _Unit(
-        *(fact.text, fact.score, number, "fact"),
-        *(edge.source.name, edge.valid_from, edge.valid_to is not None),
+        fact.text,
+        fact.score,
+        number,
+        "fact",
+        edge.source.name,
+        edge.valid_from,
+        edge.valid_to is not None,
         id=edge.cite,
         via=fact.via,
     )
@@ -369,14 +381,20 @@ def _note(passage: Passage, number: int, asked: Question, whole: int, dated: boo
         texts = (passage.chained, passage.belief.mean, number, "passage", chunk.topic)
         return _Unit(*texts, passage.valid_from, id=passage.id, via=passage.via)
     text = quoted(passage.held or chunk.text, asked, whole, passage.best)
-    undated, when = text, ""
+    undated = text
+    when = ""
     text = _with_dates(text, passage) if dated else text
     if text == undated or any(event.is_vague for event in passage.events):
         when = _when_noted(passage, dated=dated)
     begun = passage.events[0].since if dated and passage.events else passage.valid_from
     return _Unit(
-        *(f"{chunk.topic}: {text}{when}", passage.belief.mean, number, "passage"),
-        *(chunk.topic, begun, passage.valid_to is not None),
+        f"{chunk.topic}: {text}{when}",
+        passage.belief.mean,
+        number,
+        "passage",
+        chunk.topic,
+        begun,
+        passage.valid_to is not None,
         over=bool(passage.events) and all(event.over for event in passage.events),
         id=passage.id,
     )

@@ -34,7 +34,8 @@ _BEYOND = {
 
 def run_beam(run: Run, search: SearchQuery, seeds: Seeds) -> BeamResult:
     """Search paths from the seeds; empty if the plan has no beam or the graph no arcs."""
-    plan, query = run.plan.graph, search.query
+    plan = run.plan.graph
+    query = search.query
     with run.stage("beam", plan.timeout_ms) as stage:
         if not plan.beam_search or not plan.hops:
             stage.note(Reason.SWITCHED_OFF)
@@ -104,7 +105,8 @@ def _starts(query: QueryContext, seeds: Seeds, count: int, mmr: float) -> Ints:
     vectors = query.indexes.vectors_of(pool)
     alike = product(vectors, vectors)
     chosen: list[int] = []
-    by_prior, close = (1 - mmr) * seeds.prior[pool], np.zeros(len(pool))
+    by_prior = (1 - mmr) * seeds.prior[pool]
+    close = np.zeros(len(pool))
     for _ in range(min(count, len(pool))):
         worth = by_prior - mmr * close
         worth[chosen] = -np.inf

@@ -19,7 +19,11 @@ from hades.recall.find.scores import best
 from hades.recall.query_context import QueryContext
 from hades.recall.run import Stage
 
-BY_WALK, BY_PRIOR, BY_SECOND_HOP, BY_FAR, BY_RETRIEVER = 100, 40, 40, 60, 10
+BY_WALK = 100
+BY_PRIOR = 40
+BY_SECOND_HOP = 40
+BY_FAR = 60
+BY_RETRIEVER = 10
 """How many passages each signal sends: about 120 in all, with 91 % of MuSiQue's gold passages."""
 STRONGEST = 5
 NOTES_SENT = 40
@@ -31,7 +35,9 @@ it is a candidate, too. Chosen by hand."""
 
 def choose_candidates(stage: Stage, retrieved: Retrieved) -> Candidates:
     """Choose the candidates among everything that was found, as many as the plan allows."""
-    run, search, seeds = stage.run, retrieved.search, retrieved.seeds
+    run = stage.run
+    search = retrieved.search
+    seeds = retrieved.seeds
     query = search.query
     allowed = run.look_at(strongest(seeds, retrieved.walks).tolist(), stage)
     strong = np.array(allowed, np.int64)
@@ -61,7 +67,8 @@ def strongest(seeds: Seeds, walks: Walks) -> Ints:
 
 def _second_hop(search: SearchQuery, strong: Ints) -> Floats:
     """Return the cosine of each passage with the question and the strongest passages together."""
-    query, vector = search.query, search.vector
+    query = search.query
+    vector = search.vector
     if vector is None or not len(strong):
         return np.zeros(len(query.mask))
     hop = vector + query.indexes.vectors_of(strong).mean(0)
@@ -71,8 +78,10 @@ def _second_hop(search: SearchQuery, strong: Ints) -> Floats:
 
 def _sent(retrieved: Retrieved, second_hop: Floats) -> list[int]:
     """Return the best chunks of all signals, one of each in turn, so that a cut keeps them all."""
-    seeds, walks = retrieved.seeds, retrieved.walks
-    mask, least = seeds.mask, seeds.least
+    seeds = retrieved.seeds
+    walks = retrieved.walks
+    mask = seeds.mask
+    least = seeds.least
     chosen = [
         best(walks.joined, mask, BY_WALK),
         seeds.top[:BY_PRIOR],

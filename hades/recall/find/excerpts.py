@@ -21,11 +21,15 @@ from hades.store.store import Store
 BYTES_A_CHUNK = 6_500
 """The bytes of all arrays for each chunk while they are built; later half of it, memory-mapped
 (measured on MuSiQue, with 25 mentions a chunk)."""
-NEAREST, SAID = 300, 150
+NEAREST = 300
+SAID = 150
 """The most chunks by meaning and by words."""
-FIRST_HOP, SECOND_HOP, BESIDE = 400, 400, 200
+FIRST_HOP = 400
+SECOND_HOP = 400
+BESIDE = 200
 """The most chunks of the first hop, of the second hop, and of neighbours by edges."""
-STARTS, STARTS_AGAIN = 40, 40
+STARTS = 40
+STARTS_AGAIN = 40
 """The chunks from which the first and the second hop start."""
 NAMED_WORTH = 20.0
 """A name in the question counts as much as a name that this many of the chunks mention."""

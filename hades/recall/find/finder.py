@@ -166,8 +166,15 @@ class Finder:
         moment.enter_context(self._store.snapshot())
         words = self._space_words.of(scope.space, *self._store.changefeed.revision(), on_progress)
         part = excerpts.gather(
-            *(self._store, self.encoder, words, scope.space, scope.as_of, question),
-            *(name_keys(question), nodes, self.topics(scope)),
+            self._store,
+            self.encoder,
+            words,
+            scope.space,
+            scope.as_of,
+            question,
+            name_keys(question),
+            nodes,
+            self.topics(scope),
         )
         indexes = Indexes(part, self.encoder.model, self.encoder.dims, self._space_words)
         indexes.catch_up(scope.space, on_progress)
@@ -212,16 +219,18 @@ class Finder:
 
         `gains` maps chunk ids to what they gain by the turns before the question.
         """
-        space, as_of = scope.space, scope.as_of
+        space = scope.space
+        as_of = scope.as_of
         with ExitStack() as moment:
             with self.around(moment, scope, question, (), on_progress) as current:
-                mask, indexes = current.visible(space, as_of), current.snapshot()
+                mask = current.visible(space, as_of)
+                indexes = current.snapshot()
             topics = self.topics(scope)
             if topics is not None:
                 mask = mask & indexes.of_topics(topics)
             if scope.since is not None or scope.until is not None:
                 mask = mask & indexes.begun(
-                    *(mask, as_of, scope.since, scope.until), by_event=scope.by_event
+                    mask, as_of, scope.since, scope.until, by_event=scope.by_event
                 )
             by_retriever: dict[str, dict[int, float]] = {}
             wanted = min(limit, len(indexes.chunks)) * OVERFETCH
@@ -325,7 +334,8 @@ def name_keys(question: str) -> list[str]:
 
 def _to_one_scale(scores: dict[int, float]) -> dict[int, float]:
     """Scale scores from 0 to 1; equal scores become 1."""
-    low, high = min(scores.values()), max(scores.values())
+    low = min(scores.values())
+    high = max(scores.values())
     if high == low:
         return dict.fromkeys(scores, 1.0)
     return {chunk: (score - low) / (high - low) for chunk, score in scores.items()}

@@ -8,7 +8,7 @@ from hades.domain.graph import NodeKind
 from hades.domain.question import Question
 from hades.errors import NotFound
 from hades.language import likeness
-from hades.language.names import paper_id
+from hades.language.paper_ids import paper_id
 from hades.language.words import words
 from hades.recall.find.finder import Scope
 from hades.store.records import EdgeFilter
@@ -24,7 +24,8 @@ def meant_node(store: Store, scope: Scope, name: str, what: str = "topic or enti
     The name may also be the end of a symbol's name or of a file's path, or an arXiv id. `what` is
     the thing that an error says is missing.
     """
-    space, as_of = scope.space, scope.as_of
+    space = scope.space
+    as_of = scope.as_of
     known = store.entities.node(space, name, as_of)
     if known is None:
         paper = paper_id(name)

@@ -28,8 +28,11 @@ SECONDS_AT_LEAST = 0.1
 def read_on(stage: Stage, search: SearchQuery, seeds: Seeds, encoder: Encoder) -> Floats:
     """Encode the question with the best passages; return each chunk's cosine with the nearest of
     these vectors, or 0 if nothing is read."""
-    run, query, following = stage.run, search.query, np.zeros(len(seeds.mask))
-    count, hop = run.plan.retriever.read_on, hop_encoder(encoder)
+    run = stage.run
+    query = search.query
+    following = np.zeros(len(seeds.mask))
+    count = run.plan.retriever.read_on
+    hop = hop_encoder(encoder)
     apart = query.notes | query.graph.spoken
     best = [int(chunk) for chunk in seeds.top[:count] if not apart[chunk]]
     best = _worth_reading(search, best)
@@ -41,7 +44,8 @@ def read_on(stage: Stage, search: SearchQuery, seeds: Seeds, encoder: Encoder) -
         stage.stop(Reason.TIMEOUT, "without what comes next")
     elif best:
         ids = query.graph.chunks[run.look_at(best, stage)].tolist()
-        texts, headings = query.store.chunks.texts(ids), query.store.chunks.headings(ids)
+        texts = query.store.chunks.texts(ids)
+        headings = query.store.chunks.headings(ids)
         read = [f"{search.text} {headings[id_]}: {texts[id_][:PASSAGE_CHARACTERS]}" for id_ in ids]
         stage.found = len(ids)
         try:
@@ -57,5 +61,6 @@ def read_on(stage: Stage, search: SearchQuery, seeds: Seeds, encoder: Encoder) -
 def _worth_reading(search: SearchQuery, best: list[int]) -> list[int]:
     """Return the passages after which something may come next."""
     has_term, weight = search.term_table(np.array(best, np.int64))
-    covered, both = has_term[:1].max(0, initial=0) @ weight, has_term.max(0, initial=0) @ weight
+    covered = has_term[:1].max(0, initial=0) @ weight
+    both = has_term.max(0, initial=0) @ weight
     return best if both - covered >= ADDED_AT_LEAST else best[:1]

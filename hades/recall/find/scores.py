@@ -11,7 +11,8 @@ import numpy as np
 from hades.graph.arrays import Flags, Floats, Ints
 from hades.index.graph_view import GraphView
 
-LEND, LEND_FAR = 0.4, 0.15
+LEND = 0.4
+LEND_FAR = 0.15
 """The share that a chunk lends to chunks one and two away in its document."""
 FOUND_BY_RETRIEVER = 50
 """A passage counts as found by a retriever if it is among this many of its best."""
@@ -23,7 +24,8 @@ def minmax(scores: Floats) -> Floats:
     """Scale scores so that the highest is 1 and the lowest 0; scores as good as equal become 0."""
     if not len(scores):
         return np.zeros_like(scores)
-    low, high = float(scores.min()), float(scores.max(initial=0.0))
+    low = float(scores.min())
+    high = float(scores.max(initial=0.0))
     return (scores - low) / (high - low) if high - low > ROUNDING else np.zeros_like(scores)
 
 
@@ -53,7 +55,8 @@ def lent(graph: GraphView, scores: Floats) -> Floats:
 
 def _joined(graph: GraphView, square: Floats, chunks: Ints) -> Floats:
     """Return the squared scores of chunks plus a part of their neighbours' squared scores."""
-    before, after = graph.previous[chunks], graph.next[chunks]
+    before = graph.previous[chunks]
+    after = graph.next[chunks]
     near = _at(square, before) + _at(square, after)
     far = _at(square, _step(graph.previous, before)) + _at(square, _step(graph.next, after))
     joined: Floats = square[chunks] + LEND * near + LEND_FAR * far

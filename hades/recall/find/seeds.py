@@ -65,7 +65,9 @@ def find_seeds(
     run: Run, query: QueryContext, encoding: Encoding | None, question: Question, time: TimeAsked
 ) -> tuple[SearchQuery, Seeds]:
     """Score all passages by the retrievers; return the question with its vector, and the scores."""
-    plan, graph, mask = run.plan.retriever, query.graph, query.mask
+    plan = run.plan.retriever
+    graph = query.graph
+    mask = query.mask
     nothing = np.zeros(len(mask))
     with run.stage("seeds", plan.timeout_ms) as stage:
         words = query.words(question.text) if "words" in plan.retrievers else nothing

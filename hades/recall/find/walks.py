@@ -15,7 +15,8 @@ from hades.index.graph_view import GraphView
 from hades.recall.find.results import SearchQuery, Seeds, Walks
 from hades.recall.run import Stage
 
-PRIOR_SHARE, PRIOR_POWER = 0.3, 4
+PRIOR_SHARE = 0.3
+PRIOR_POWER = 4
 """The far walk starts from names by 1/frequency, and from this share of the prior to this power."""
 DAMPING_FAR = 0.75
 EPSILON = 3e-5
@@ -24,7 +25,9 @@ EPSILON = 3e-5
 
 def find_walks(stage: Stage, search: SearchQuery, seeds: Seeds) -> Walks:
     """Walk from the names of the question and from the prior (all 0 if there is no walk)."""
-    plan, graph, nothing = stage.run.plan.graph, search.query.graph, np.zeros(len(seeds.mask))
+    plan = stage.run.plan.graph
+    graph = search.query.graph
+    nothing = np.zeros(len(seeds.mask))
     if not plan.walk:
         stage.note(Reason.SWITCHED_OFF)
     elif not graph.adjacency.has_arcs:
@@ -35,8 +38,10 @@ def find_walks(stage: Stage, search: SearchQuery, seeds: Seeds) -> Walks:
 
 
 def _walked(stage: Stage, search: SearchQuery, seeds: Seeds) -> Walks:
-    graph, barred = search.query.graph, search.query.barred
-    named, top = seeds.named, np.sort(seeds.top)
+    graph = search.query.graph
+    barred = search.query.barred
+    named = seeds.named
+    top = np.sort(seeds.top)
     by_prior = seeds.prior[top] ** PRIOR_POWER
     by_prior = by_prior / max(1e-12, by_prior.sum())
     by_name = 1.0 / np.maximum(1, graph.frequency[named])

@@ -80,7 +80,8 @@ def _to_code(query: QueryContext, text: Node, file: Node, code: int) -> Iterator
         return
     for first in _steps(query, text, EdgeChoice((DOCUMENTS,), "out")):
         if _node(query, first[1].target) in symbols:
-            way, at = [first], first[1].target
+            way = [first]
+            at = first[1].target
             while at != file and len(way) <= SYMBOLS_NESTED_AT_MOST:
                 owners = _steps(query, at, EdgeChoice(("contains",), "in"))
                 own = [step for step in owners if step[1].chunk.startswith(f"{file.name}@")]
@@ -107,7 +108,8 @@ def subgraph(
 ) -> Subgraph:
     """Return at most `limit` nodes within `hops` chosen edges, and the chosen edges among them."""
     ways, left_out = _walk(query, nodes, chosen, limit, hops)
-    drawn, told = list[SubgraphEdge](), set[int]()
+    drawn = list[SubgraphEdge]()
+    told = set[int]()
     for node in ways:
         for edge, step in _steps(query, node, replace(chosen, direction="out")):
             if step.target in ways and edge.id not in told:
@@ -138,16 +140,19 @@ def _walk(
     """
     nodes = [query.store.entities.describe(node) for node in dict.fromkeys(starts)]
     ways: dict[Node, Way] = dict.fromkeys(nodes[:limit], ())
-    left_out, frontier = len(nodes) - len(ways), list(ways)
+    left_out = len(nodes) - len(ways)
+    frontier = list(ways)
     while frontier and hops and not left_out:
         news: dict[Node, Way] = {}
         for node in frontier:
             for edge, step in _steps(query, node, chosen):
-                end, way = step.target, (*ways[node], (edge, step))
+                end = step.target
+                way = (*ways[node], (edge, step))
                 if end not in ways and _strength(way) > _strength(news.get(end)):
                     news[end] = way
         best = sorted(news, key=lambda node: (-_strength(news[node]), node.name))
-        frontier, hops = best[: limit - len(ways)], hops - 1
+        frontier = best[: limit - len(ways)]
+        hops = hops - 1
         left_out = len(best) - len(frontier)
         ways |= {node: news[node] for node in frontier}
     return ways, left_out
@@ -166,7 +171,9 @@ def _path(start: Node, way: Way) -> Path:
 
 def _steps(query: QueryContext, node: Node, chosen: EdgeChoice) -> Iterator[tuple[Edge, Step]]:
     """Yield the chosen edges of a node, each as a step away from it."""
-    store, space, as_of = query.store, query.space, query.as_of
+    store = query.store
+    space = query.space
+    as_of = query.as_of
     number = _node(query, node)
     ways: list[Direction] = ["out", "in"] if chosen.direction == "both" else [chosen.direction]
     seen = set[int]()

@@ -157,7 +157,8 @@ def best_paths(
     best one. Only the best path between two topics or names is returned. A relation without a boost
     has that of an unknown relation.
     """
-    graph, writer = query.graph, PathWriter(query)
+    graph = query.graph
+    writer = PathWriter(query)
     nodes = np.array([node for node, _ in candidates.nodes], np.int64)
     scores = dict(
         zip(graph.numbers(nodes).tolist(), (score for _, score in candidates.nodes), strict=True)
@@ -203,14 +204,16 @@ def best_paths(
 
 def _sources(query: QueryContext, entries: Ints) -> dict[int, list[int]]:
     """Map the best entry passage of each of SOURCES topics to the nodes that the topic tells of."""
-    graph, topics = query.graph, query.indexes.chunks["topic"]
+    graph = query.graph
+    topics = query.indexes.chunks["topic"]
     of_topic: dict[int, int] = {}
     for number in entries[entries >= 0].tolist():
         if graph.visible[number] and len(of_topic) < SOURCES:
             of_topic.setdefault(int(topics[number]), number)
     subjects: dict[int, list[int]] = {number: [] for number in of_topic.values()}
     for topic, node in query.store.derived_edges.subjects_of([*of_topic]):
-        number, own = graph.number(node), subjects[of_topic[topic]]
+        number = graph.number(node)
+        own = subjects[of_topic[topic]]
         if number is not None and len(own) < SUBJECTS_OF_A_TOPIC:
             own.append(number)
     return subjects
@@ -243,7 +246,8 @@ def _beside(
     counts, targets, _ = graph.adjacency.of(numbers)
     lent = np.repeat(np.array([*scores.values()]), counts)
     own = (targets >= graph.first_entity) & ~graph.barred[targets]
-    targets, lent = targets[own], lent[own]
+    targets = targets[own]
+    lent = lent[own]
     order = np.lexsort((-lent, targets))
     nodes, first, joins = np.unique(targets[order], return_index=True, return_counts=True)
     best = lent[order][first] / (1 + demotion * graph.adjacency.degrees(nodes))

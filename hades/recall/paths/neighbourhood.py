@@ -23,7 +23,8 @@ from hades.recall.query_context import QueryContext
 ARCS_AT_MOST = 10
 NODES_SEARCHED = 20_000
 """The most nodes that one search for paths looks at, about a second."""
-SCORED_MORE, SCORED_AT_LEAST = 2, 10
+SCORED_MORE = 2
+SCORED_AT_LEAST = 10
 """How many times the limit, and at least how many, paths are found by their arcs; the best by
 relations are returned (source document 000)."""
 ARCS_DRAWN_A_NODE = 4
@@ -64,7 +65,8 @@ def paths(
         barred=_barred(query, {*ends[0], *ends[1]}),
         deadline=deadline,
     )
-    writer, scoring = PathWriter(query), scoring.learned(query.weights)
+    writer = PathWriter(query)
+    scoring = scoring.learned(query.weights)
     # A direct edge is written only once.
     pool: list[tuple[Path, Sequence[int]]] = [(path, ()) for path in direct(query, source, target)]
     pool += [(writer.path(way.nodes, 0.0), way.nodes[1:-1]) for way in searched.paths]
@@ -91,7 +93,8 @@ def neighbours(query: QueryContext, node: int, *, limit: int, hops: int) -> list
     if not start:
         return []
     reached = _reached(query, start, hops, limit + len(start))
-    ways, writer = _ways(query.graph.adjacency, reached), PathWriter(query)
+    ways = _ways(query.graph.adjacency, reached)
+    writer = PathWriter(query)
     joined = []
     for number, hop in zip(reached.nodes.tolist(), reached.hops.tolist(), strict=True):
         if hop:
@@ -106,7 +109,8 @@ def subgraph(query: QueryContext, nodes: list[int], *, limit: int, hops: int) ->
 
     Without nodes, start from the most linked ones of the space, and follow nothing.
     """
-    graph, writer = query.graph, PathWriter(query)
+    graph = query.graph
+    writer = PathWriter(query)
     starts = {node: _numbers(query, node) for node in nodes}
     seeds = list(dict.fromkeys(number for numbers in starts.values() for number in numbers))
     if not nodes:
@@ -165,7 +169,8 @@ def related_topics(query: QueryContext, node: int, *, limit: int) -> list[tuple[
     if not start:
         return []
     reached = _reached(query, start, RELATED_HOPS, RELATED_LOOKED_AT)
-    ways, writer = _ways(query.graph.adjacency, reached), PathWriter(query)
+    ways = _ways(query.graph.adjacency, reached)
+    writer = PathWriter(query)
     own = {writer.topic(number) for number in start} | {str(query.store.entities.describe(node))}
     paths_by_topic: dict[str, Path] = {}
     for number in reached.nodes[len(start) :].tolist():
@@ -180,7 +185,8 @@ def related_topics(query: QueryContext, node: int, *, limit: int) -> list[tuple[
 
 
 def _reached(query: QueryContext, starts: list[int], hops: int, limit: int) -> Reached:
-    at, barred = np.array(starts, np.int64), _barred(query, {*starts})
+    at = np.array(starts, np.int64)
+    barred = _barred(query, {*starts})
     return expand(query.graph.adjacency, at, hops, limit, barred)
 
 

@@ -49,7 +49,8 @@ class PathArcs:
         """Return the neighbour count of each node, then all neighbours and their weights."""
         graph, (counts, targets, weights) = self.graph, self.graph.adjacency.of(nodes)
         sources = np.repeat(nodes, counts)
-        low, high = np.minimum(sources, targets), np.maximum(sources, targets)
+        low = np.minimum(sources, targets)
+        high = np.maximum(sources, targets)
         told = np.minimum(weights / np.where(high < graph.first_topic, WEIGHT_RELATION, 1.0), 1.0)
         kept = np.where(low < graph.first_entity, weights * MENTION_WEIGHT, told)
         kept = kept / (1 + self.hub_demotion * graph.adjacency.degrees(targets))
@@ -124,9 +125,11 @@ class PathWriter:
 
     def _step(self, numbers: Sequence[int], at: int) -> tuple[Step, Belief, int]:
         """Return the step from node `at` on, its belief and its arcs: 2 across a titled chunk."""
-        one, two = numbers[at], numbers[at + 1]
+        one = numbers[at]
+        two = numbers[at + 1]
         if at + 2 < len(numbers) and self._is_chunk(two) and self._is_entity(numbers[at + 2]):
-            three, title = numbers[at + 2], self._title(two)
+            three = numbers[at + 2]
+            title = self._title(two)
             if one == title or (three == title and self._is_entity(one)):
                 named = three if one == title else one
                 return self._mention(two, three, named, forward=one == title), MENTIONED, 2
@@ -148,12 +151,14 @@ class PathWriter:
 
     def _mention(self, chunk: int, target: int, named: int, *, forward: bool) -> Step:
         """Return the step of a text that names something; prose `documents` code that it names."""
-        relation, weight = "mentions", MENTION_WEIGHT
+        relation = "mentions"
+        weight = MENTION_WEIGHT
         entity = row_of(self._graph.node(named))
         if self._query.store.derived_edges.is_documented(int(self._graph.chunks[chunk]), entity):
             first = initial_weight(DOCUMENTS)
             aged = self._weights.aged(DOCUMENTS, first.value, first.components, 0.0)
-            relation, weight = DOCUMENTS, aged.value
+            relation = DOCUMENTS
+            weight = aged.value
         stating = self._chunk(chunk)
         words = snippet(stating.text, str(self.node(named)))
         return Step(relation, self.node(target), weight, forward, words, stating.id)
@@ -190,7 +195,8 @@ class PathWriter:
 
     def _read_derived(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Read the derived edges between pairs of nodes, in both directions."""
-        node, query = self._graph.node, self._query
+        node = self._graph.node
+        query = self._query
         joined = [pair for pair in pairs if not any(map(self._is_chunk, pair))]
         given = {
             (node(a), node(b)): (a, b) for one, two in joined for a, b in ((one, two), (two, one))

@@ -49,7 +49,8 @@ def find_paths(
     Paths are sought in the graph of the ranked candidates; `passages` are chunk numbers. With
     `ends`, two nodes that the question wants connected, return the paths between these instead.
     """
-    plan, graph = run.plan.graph, retrieved.search.query.graph
+    plan = run.plan.graph
+    graph = retrieved.search.query.graph
     with run.stage("paths", plan.timeout_ms) as stage:
         if not run.plan.paths or not plan.hops or not (plan.flow or retrieved.beam.paths):
             stage.note(Reason.SWITCHED_OFF)
@@ -71,7 +72,8 @@ def find_paths(
 
 def _connecting(stage: Stage, retrieved: Retrieved, ends: tuple[int, int]) -> list[Path]:
     """Return the paths between two nodes, as the operation `paths` does."""
-    query, plan = retrieved.search.query, stage.run.plan
+    query = retrieved.search.query
+    plan = stage.run.plan
     scoring = PathScoring(plan.graph.decay_rate, plan.graph.pruning_threshold)
     paths, left_out = neighbourhood.paths(
         query, *ends, scoring, limit=plan.paths, hops=plan.graph.hops, deadline=stage.is_over
@@ -92,7 +94,9 @@ def _beam_paths(
     retrieved: Retrieved, ranking: Ranking, passages: set[int], others: Sequence[Path], limit: int
 ) -> list[Path]:
     """Return the beam's paths between passages, best first, without those inside other paths."""
-    writer, kept, beliefs = PathWriter(retrieved.search.query), list[Path](), _beliefs(ranking)
+    writer = PathWriter(retrieved.search.query)
+    kept = list[Path]()
+    beliefs = _beliefs(ranking)
     for beam_path in retrieved.beam.paths:
         ends = {beam_path.nodes[0], beam_path.nodes[-1]}
         if len(kept) < limit and beam_path.hops and ends <= passages:
@@ -112,8 +116,10 @@ def _bridge_paths(
     limit: int,
 ) -> list[Path]:
     """Return stored bridges between passages, best first, as far as there is room for paths."""
-    query, beliefs = retrieved.search.query, _beliefs(ranking)
-    writer, kept = PathWriter(query), list[Path]()
+    query = retrieved.search.query
+    beliefs = _beliefs(ranking)
+    writer = PathWriter(query)
+    kept = list[Path]()
     for nodes, weight in query.bridges(passages):
         if nodes[-1] in passages and len(others) + len(kept) < limit:
             path = writer.path(nodes, weight * _least(beliefs, nodes))
@@ -136,13 +142,17 @@ class Pathways:
     """A search for paths from the names of a question to its passages."""
 
     def __init__(self, stage: Stage, retrieved: Retrieved, ranking: Ranking) -> None:
-        self._stage, self._found, self._ranked = stage, retrieved, ranking.numbers
+        self._stage = stage
+        self._found = retrieved
+        self._ranked = ranking.numbers
         self._beliefs = _beliefs(ranking)
-        self._graph, self._named = retrieved.search.query.graph, retrieved.seeds.named
+        self._graph = retrieved.search.query.graph
+        self._named = retrieved.seeds.named
 
     def to(self, passages: Sequence[int]) -> list[Path]:
         """Return the best paths from the question's names to these passages, best first."""
-        plan, query = self._stage.run.plan, self._found.search.query
+        plan = self._stage.run.plan
+        query = self._found.search.query
         chosen = np.array(passages, np.int64)
         nodes, adjacency = self._found_graph(chosen)
         local = {int(node): at for at, node in enumerate(nodes)}
@@ -169,7 +179,8 @@ class Pathways:
         # With learned boosts, the ledger chooses from more paths.
         wider = 2 if query.weights.boosts else 1
         kept = self._differing(self._believed(flows.paths, nodes), nodes, plan.paths * wider)
-        self._stage.found, self._stage.cut = len(kept), len(flows.paths) - len(kept)
+        self._stage.found = len(kept)
+        self._stage.cut = len(flows.paths) - len(kept)
         says = {int(self._graph.first_entity + name) for name in self._named}
         writer = PathWriter(query, {*says, *(asked if says else ())})
         # The highest reliability is 1 + α, that of an edge to an only neighbour.
@@ -222,7 +233,9 @@ class Pathways:
         )
 
     def _is_title(self, nodes: Ints) -> bool:
-        graph, chunk, name = self._graph, int(nodes.min()), int(nodes.max())
+        graph = self._graph
+        chunk = int(nodes.min())
+        name = int(nodes.max())
         is_mention = chunk < graph.first_entity <= name < graph.first_topic
         return len(nodes) == 2 and is_mention and graph.first_entity + graph.title_of[chunk] == name
 
@@ -250,7 +263,8 @@ class Pathways:
         inside = np.flatnonzero(
             (first < second) & is_at(nodes, ends[0], first) & is_at(nodes, ends[1], second)
         )
-        one, two = ends[0][inside], ends[1][inside]
+        one = ends[0][inside]
+        two = ends[1][inside]
         _, once = np.unique(one * len(nodes) + two, return_index=True)
         return nodes, Adjacency.undirected(len(nodes), one[once], two[once], weight[inside][once])
 
@@ -259,11 +273,13 @@ class Pathways:
         graph = self._graph
         _, targets, weights = graph.adjacency.of(named)
         stated = (targets >= graph.first_entity) & ~graph.barred[targets]
-        targets, weights = targets[stated], weights[stated]
+        targets = targets[stated]
+        weights = weights[stated]
         return np.unique(targets[np.lexsort((targets, -weights))][:RELATED_AT_MOST])
 
     def _sources(self, passages: Ints) -> list[int]:
         """Return where paths start: names in the question, rarest first, or the best passage."""
-        graph, named = self._graph, self._named
+        graph = self._graph
+        named = self._named
         rarest = named[np.lexsort((named, graph.frequency[named]))][:SOURCES_AT_MOST]
         return [int(graph.first_entity + name) for name in rarest] or [int(passages[0])]

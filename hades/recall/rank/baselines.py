@@ -17,7 +17,8 @@ SYSTEMS = ("dense", "words", "hybrid", "ppr", "fusion", "full")
 
 def system_scores(retrieved: Retrieved, ranking: Ranking, system: str) -> Floats:
     """Return one system's scores of all chunks, by chunk number; -inf for chunks not retrieved."""
-    seeds, walked = retrieved.seeds, retrieved.walks.joined
+    seeds = retrieved.seeds
+    walked = retrieved.walks.joined
     if system == "full":
         # The ranked candidates come first, in their order; then the rest by prior.
         scores = seeds.prior - 1e6

@@ -52,7 +52,8 @@ def of_probability(probability: float) -> Moments:
 
 def all_of(beliefs: Iterable[Moments]) -> Moments:
     """Return the belief that all hold: the product of the means."""
-    mean, second = 1.0, 1.0
+    mean = 1.0
+    second = 1.0
     for belief in beliefs:
         mean *= belief.mean
         second *= belief.variance + belief.mean**2
@@ -84,7 +85,8 @@ def interval(moments: Moments) -> Interval:
     if variance < NARROW:
         return Interval(mean, mean, mean)
     total = spread / variance - 1
-    a, b = mean * total, (1 - mean) * total
+    a = mean * total
+    b = (1 - mean) * total
     low, high = _middle(float(f"{a:.3g}"), float(f"{b:.3g}"))
     # The mean of a very skewed Beta can lie outside its middle; widen the interval to it.
     return Interval(mean, min(low, mean), max(high, mean))
@@ -103,7 +105,8 @@ def _middle(a: float, b: float) -> tuple[float, float]:
 def _quantile(share: float, a: float, b: float) -> float:
     """Return the value that a `share` of Beta(a, b) is below, by Newton's method and bisection."""
     log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     mean = a / (a + b)
     at = max(mean - 1.6449 * math.sqrt(mean * (1 - mean) / (a + b + 1)), mean / 4)
     for _ in range(QUANTILE_STEPS_AT_MOST):
@@ -124,7 +127,8 @@ def _below(x: float, a: float, b: float, log_beta: float) -> float:
         return 1 - _below(1 - x, b, a, log_beta)
     front = math.exp(a * math.log(x) + b * math.log1p(-x) - log_beta) / a
     tiny = 1e-30
-    c, d = 1.0, 1 / max(1 - (a + b) * x / (a + 1), tiny)
+    c = 1.0
+    d = 1 / max(1 - (a + b) * x / (a + 1), tiny)
     total = d
     for m in range(1, 200):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))

@@ -15,15 +15,21 @@ from hades.domain.question import Question, Sign
 from hades.domain.topics import COMMITS, Chunk
 from hades.graph.arrays import Floats, Ints
 from hades.index.words import IDS_AT_MOST, stems
-from hades.language.names import name_parts, spoken
+from hades.language.names import name_parts
+from hades.language.wording import spoken
 from hades.language.words import ids
 from hades.recall.query_context import QueryContext
 
-NAME, TEST, LOG, PROSE = 3.0, 2.0, 2.0, 2.0
+NAME = 3.0
+TEST = 2.0
+LOG = 2.0
+PROSE = 2.0
 """In points of the ranker: the gain of a symbol whose whole name is in the question, and the loss
 of a test, a change log, and prose that the question does not ask for. Chosen on 28 questions about
 two repositories, httpx and click."""
-ID, ID_IN_HEADING, COMMIT = 3.0, 2.0, 2.0
+ID = 3.0
+ID_IN_HEADING = 2.0
+COMMIT = 2.0
 """The gain of a passage with a version or id of the question, more if its heading has it, and of a
 commit when the question asks why or when something changed."""
 FUSED = 1 / 3

@@ -40,7 +40,8 @@ _LEAST = 1e-4
 
 def passage_features(retrieved: Retrieved, candidates: Candidates) -> Floats32:
     """Compute a row of features for each candidate, with the columns in the order of FEATURES."""
-    query, at = retrieved.search.query, candidates.numbers
+    query = retrieved.search.query
+    at = candidates.numbers
     term_table = has_term, weight = retrieved.search.term_table(at)
     among = _CandidateGraph(query.graph, retrieved.seeds.named, at)
     chosen: dict[str, Any] = {}
@@ -101,11 +102,14 @@ class _CandidateGraph:
         row = np.repeat(np.arange(len(at)), counts)
         entity = targets - graph.first_entity
         is_name = (entity >= 0) & (targets < graph.first_topic)
-        row, entity = row[is_name], entity[is_name]
+        row = row[is_name]
+        entity = entity[is_name]
         kept = ~graph.hub[entity]
-        self.row, self.entity = row[kept], entity[kept]
+        self.row = row[kept]
+        self.entity = entity[kept]
         self.title = graph.title_of[at]
-        self.rarity, self._rarest = graph.rarity, graph.rarest
+        self.rarity = graph.rarity
+        self._rarest = graph.rarest
         self.mentions_title = self._mentions_title(graph, len(at))
         self.shared = self._shared(named, len(at))
 
@@ -137,7 +141,8 @@ class _CandidateGraph:
         )
         twice = count[place] > 1
         order = np.argsort(place[twice], kind="stable")
-        row, of = self.row[~asked][twice][order], place[twice][order]
+        row = self.row[~asked][twice][order]
+        of = place[twice][order]
         # Few pairs have a name in common, so list these pairs: a matrix would be mostly zeros.
         others = count[of]
         first = np.searchsorted(of, of)
@@ -168,7 +173,9 @@ def _link_features(
     term_table: tuple[Floats32, Floats],
     among: _CandidateGraph,
 ) -> None:
-    joined, shared, walked = among.mentions_title, among.shared, retrieved.walks.joined
+    joined = among.mentions_title
+    shared = among.shared
+    walked = retrieved.walks.joined
     strength = walked[at] / max(1e-12, walked.max(initial=0.0))
     prior = retrieved.seeds.prior[at]
     good = np.argsort(-(strength + prior), kind="stable")[:STRONG]
@@ -193,7 +200,8 @@ def _link_features(
 def _second_hop_features(
     chosen: dict[str, Any], query: QueryContext, candidates: Candidates
 ) -> None:
-    at, strong = candidates.numbers, candidates.strong
+    at = candidates.numbers
+    strong = candidates.strong
     near = product(query.indexes.vectors_of(at), query.indexes.vectors_of(strong))
     near[at[:, None] == strong[None, :]] = 0
     chosen["near_strong"] = near.max(1, initial=0.0)

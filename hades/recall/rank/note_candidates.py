@@ -18,8 +18,9 @@ from hades.domain.topics import PlacedChunk
 from hades.graph.arrays import Flags, Floats32, Ints
 from hades.index.vectors import product
 from hades.index.words import is_said, name_words, stems
-from hades.language.names import DIGITS, numberless
+from hades.language.names import DIGITS
 from hades.language.sentences import note_sentences
+from hades.language.wording import numberless
 from hades.recall.find.results import Candidates
 from hades.recall.query_context import QueryContext
 

@@ -34,8 +34,12 @@ def note_features(
 
     Each is from 0 to 1 within a question.
     """
-    search, seeds, at = retrieved.search, retrieved.seeds, notes.numbers
-    query, time, terms = search.query, search.time, search.terms
+    search = retrieved.search
+    seeds = retrieved.seeds
+    at = notes.numbers
+    query = search.query
+    time = search.time
+    terms = search.terms
     has_term, weight = search.term_table(at)
     digits = np.array([any(sign.isdigit() for sign in term) for term in terms], np.bool_)
     best, cued = _sentence_features(search, notes, seeds.cosine[at])

@@ -53,8 +53,11 @@ def rank_notes(
     recent: bool,
 ) -> Ranking:
     """Rank the candidates, which are versions of notes; `recent` prefers the newer ones."""
-    search, plan, recency = retrieved.search, stage.run.plan.reranker, None
-    query, notes = search.query, read_notes(search.query, candidates)
+    search = retrieved.search
+    plan = stage.run.plan.reranker
+    recency = None
+    query = search.query
+    notes = read_notes(search.query, candidates)
     restated = find_restated(notes, search)
     reading = NoteReading()
     if reader is not None and not stage.is_late("the reader"):
@@ -108,7 +111,8 @@ def _gains_of_topics(query: QueryContext, placed: Sequence[PlacedChunk]) -> Floa
 
     Uses must not decide between versions, since an earlier one had more time to be used.
     """
-    now, best = from_micros(query.valid), dict[str, float]()
+    now = from_micros(query.valid)
+    best = dict[str, float]()
     for note in placed:
         gain = strength_of(note, now).gain
         best[note.chunk.topic] = max(gain, best.get(note.chunk.topic, gain))

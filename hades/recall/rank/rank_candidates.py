@@ -60,11 +60,13 @@ def rank_candidates(
 
     A reader judges the best notes and documents, unless the plan has switched it off.
     """
-    plan, query = run.plan.reranker, retrieved.search.query
+    plan = run.plan.reranker
+    query = retrieved.search.query
     recent = retrieved.search.question.intent is Intent.RECENT
     with run.stage("rank", plan.timeout_ms) as stage:
         candidates = choose_candidates(stage, retrieved)
-        numbers, notes = candidates.numbers, None
+        numbers = candidates.numbers
+        notes = None
         reader = reader if plan.reader else None
         stage.found = len(numbers)
         if not len(numbers):
@@ -118,8 +120,12 @@ def _rank_passages(
     The reader then judges units of the best ones, unless the question asks for recent ones or leads
     from one passage to another.
     """
-    plan, query, seeds = stage.run.plan.reranker, retrieved.search.query, retrieved.seeds
-    numbers, features, recency = candidates.numbers, None, None
+    plan = stage.run.plan.reranker
+    query = retrieved.search.query
+    seeds = retrieved.seeds
+    numbers = candidates.numbers
+    features = None
+    recency = None
     few = len(numbers) < RANKED_FROM_CANDIDATES
     signs = code_signs(query, retrieved.search.question, numbers) if plan.on else 0.0
     if plan.on and not few and not stage.is_late("the ranker"):
@@ -151,7 +157,8 @@ def _with_gains(query: QueryContext, plan: Reranker, numbers: Ints, scores: Floa
     """Return the scores, those of the best passages with their gain from uses and importance."""
     if not plan.strength:
         return scores
-    gained, now = scores.copy(), from_micros(query.valid)
+    gained = scores.copy()
+    now = from_micros(query.valid)
     best = np.argsort(-scores, kind="stable")[: plan.m]
     ids = query.graph.chunks[numbers[best]].tolist()
     placed = query.store.chunks.without_text(ids, query.as_of)

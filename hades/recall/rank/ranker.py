@@ -55,8 +55,10 @@ LINKED_SHARE = 0.02
 TURNS_SHARE = 0.5
 """The share of turns among the candidates that makes a question one about conversations."""
 
-_TITLE_NAMED, _BRIDGE_IN = FEATURES.index("title_named"), FEATURES.index("bridge_in")
-_COSINE, _COVERAGE = FEATURES.index("cosine"), FEATURES.index("coverage")
+_TITLE_NAMED = FEATURES.index("title_named")
+_BRIDGE_IN = FEATURES.index("bridge_in")
+_COSINE = FEATURES.index("cosine")
+_COVERAGE = FEATURES.index("coverage")
 _TURN = FEATURES.index("turn")
 PRIOR_BELIEF: tuple[str, ...] = ("cosine", "rank")
 """Features of the probability without the models: few candidates, switched off, or late."""
@@ -109,7 +111,8 @@ class Ranker:
 
     def rank_by_fusion(self, retrieved: Retrieved, numbers: Ints, weights: FusionWeights) -> Ranked:
         """Score candidates without the models, by the weighted sum of prior, walk and belief."""
-        prior, cosine = retrieved.seeds.prior[numbers], retrieved.seeds.cosine[numbers]
+        prior = retrieved.seeds.prior[numbers]
+        cosine = retrieved.seeds.cosine[numbers]
 
         def belief(scores: Floats) -> Floats:
             return self._chance("prior_belief", np.stack([cosine, log_ranks(scores)], 1))
@@ -192,7 +195,8 @@ def belief_features(features: Table, scores: Floats, kind: str) -> Floats:
         own = features[:, [NOTE_FEATURES.index(name) for name in names]].T
         return np.stack([scores, *own, rank], 1)
     linked = np.full(len(scores), float(kind == "linked"))
-    cosine, coverage = features[:, _COSINE], features[:, _COVERAGE]
+    cosine = features[:, _COSINE]
+    coverage = features[:, _COVERAGE]
     return np.stack([scores, cosine, coverage, rank, linked], 1)
 
 

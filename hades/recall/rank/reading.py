@@ -27,7 +27,8 @@ from hades.recall.run import Stage
 WORDS_LEAST = 2
 """Questions with fewer words are not read: a single word is a lookup, not a question."""
 SENTENCES_READ = 6
-BY_TURNS, COSINE_BY_TURNS = 2, 0.1
+BY_TURNS = 2
+COSINE_BY_TURNS = 0.1
 """How many more sentences are read from the notes nearest to the turns and the question. A note's
 gain from the turns, times COSINE_BY_TURNS, is added to its cosine."""
 BY_WORDS = 2
@@ -48,11 +49,14 @@ SPOKEN = -3.0
 """A sentence with a higher logit counts as one about what is asked."""
 REPLACED_AT_MOST = -2.0
 """The logit up to which a later sentence surely does not replace an earlier one."""
-UNSURE, WORSE = 1.0, 3.0
+UNSURE = 1.0
+WORSE = 3.0
 """Below the first logit, it is unsure that a later sentence replaces an earlier one: of 74 pairs of
 training notes with a logit from -1 to 1, 41 % are replacements. If the later one's logit of
 answering is then lower by more than the second, only the earlier one answers. A judgement."""
-SOFT, TOGETHER, CONSTANT = 2.0, 3.1, 0.8
+SOFT = 2.0
+TOGETHER = 3.1
+CONSTANT = 0.8
 """The logit of the probability that at least one sentence answers is CONSTANT + TOGETHER · ln Σ
 exp(logit / SOFT), over all sentences read. Learnt on 1,112 questions in a domain that the reader
 had not seen."""
@@ -168,14 +172,16 @@ def _judged(
 ) -> NoteReading:
     texts = _nearest(notes, restated, near, words, turned, search.terms)
     judged: list[float] = []
-    speaks, best = dict[int, float](), dict[int, int]()
+    speaks = dict[int, float]()
+    best = dict[int, int]()
     for places, logit in zip(
         texts.values(), reader.speaks(search.text, list(texts)).tolist(), strict=True
     ):
         judged += [logit] * len({_text(notes, row, at) for row, at in places})
         for row, at in places:
             if logit > speaks.get(row, -math.inf):
-                speaks[row], best[row] = logit, at
+                speaks[row] = logit
+                best[row] = at
     pairs = {} if search.time.wants_happenings else _pairs(notes, restated, near, speaks, best)
     read = {rows: texts for rows, texts in pairs.items() if texts[0] != texts[1]}
     logits = reader.replaces(search.text, list(read.values()))

@@ -30,7 +30,13 @@ OTHER_WORDS_AT_MOST = 0.25
 """The share of words, values apart, in which two sentences on the same thing may differ."""
 NAME_WORDS_AT_MOST = 2
 """A note may be a name alone ("Dana Moss."). Longer sentences must share a word."""
-NEARER, ALIKE, SAYS, LACKS, NEWEST, TIMED, CONSTANT = 8.1, 3.1, 2.2, -1.2, 0.8, 1.5, -1.2
+NEARER = 8.1
+ALIKE = 3.1
+SAYS = 2.2
+LACKS = -1.2
+NEWEST = 0.8
+TIMED = 1.5
+CONSTANT = -1.2
 """Weights of the signs that a later version restates an earlier one. Learnt on 1,155 pairs of
 versions of four sets of notes. Tested on each set after learning on the others, 82 to 86 % of the
 pairs are right. `TIMED` is a judgement: a question with a time wants the version of that time."""
@@ -42,7 +48,8 @@ mean vector, are about the same thing. Chosen on a generated world of 740 versio
 BESIDE_READER = 0.4
 """The weight of the logit from cosines and words, added to the reader's logit. Learnt on 977 pairs
 of sentences in four domains."""
-NEWER, SPEAKS_TOO = 1.5, 3.0
+NEWER = 1.5
+SPEAKS_TOO = 3.0
 """The bonus on the reader's logit that a later sentence replaces an earlier one: SPEAKS_TOO if the
 later one is about what is asked, else NEWER. It favours the later one, because an outdated answer
 does more harm. Chosen with SPOKEN and REPLACED_AT_MOST by replaying recorded judgements of four
@@ -130,7 +137,8 @@ class VersionSentences:
         self.vectors = notes.vectors[row]
         self.near = product(self.vectors, vector)
         """The cosine of each sentence with the question."""
-        self._notes, self._row = notes, row
+        self._notes = notes
+        self._row = row
         self._terms = terms - topic_name(notes.placed[row].chunk.topic).terms
         """The question's stems, except those of the topic's name."""
         self._terms_of: dict[int | None, set[str]] = {}
@@ -144,7 +152,8 @@ class VersionSentences:
         best = int(self.near.argmax())
         alike = product(later.vectors, self.vectors[best])
         other = int((alike + later.near).argmax())
-        before, after = self._has(best), later._has(other)
+        before = self._has(best)
+        after = later._has(other)
         share = max(1, len(self._terms))
         return (
             NEARER * float(later.near[other] - self.near[best])
@@ -199,7 +208,8 @@ class Succession:
             return False
         if row in self.clusters and self.logits[row, later] > 0:
             return False
-        own, after = self.versions[row], self.versions[later]
+        own = self.versions[row]
+        after = self.versions[later]
         if self.reading.answers_worse(row, later) and own.says_more(after):
             return True
         read = self.reading.alone_says(row, later)
@@ -280,7 +290,8 @@ def _clusters(versions: Mapping[int, VersionSentences]) -> dict[int, list[int]]:
     vectors /= np.maximum(1e-6, np.linalg.norm(vectors, axis=1, keepdims=True))
     near = np.concatenate([version.near for version in versions.values()])
     kept = np.argsort(-near, kind="stable")[:COMPARED_AT_MOST]
-    group, sizes = np.arange(len(kept)), np.ones(len(kept))
+    group = np.arange(len(kept))
+    sizes = np.ones(len(kept))
     average = product(vectors[kept], vectors[kept])
     np.fill_diagonal(average, -np.inf)
     while len(kept):
@@ -289,7 +300,8 @@ def _clusters(versions: Mapping[int, VersionSentences]) -> dict[int, list[int]]:
             break
         group[group == second] = first
         pair = [first, second]
-        sizes[first], both = sizes[pair].sum(), sizes[pair] @ average[pair]
+        sizes[first] = sizes[pair].sum()
+        both = sizes[pair] @ average[pair]
         average[first] = average[:, first] = both / sizes[first]
         average[second] = average[:, second] = -np.inf
     numbers = -1 - np.arange(len(vectors))  # a sentence not compared is a cluster of its own

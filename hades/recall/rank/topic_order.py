@@ -52,7 +52,8 @@ def in_topic_order(
     anew: set[int] = set()
     if not succession.versions and not succession.restated:
         return scores, anew
-    ordered, back = scores.copy(), time.is_past
+    ordered = scores.copy()
+    back = time.is_past
     oldest_first = np.argsort(notes.starts, kind="stable")
     for row in oldest_first[::-1].tolist() if back else oldest_first.tolist():
         for later in notes.later_rows(row):
@@ -85,11 +86,13 @@ def below_superseding(
     sentence is the one nearest to the question counts.
     """
     below: set[int] = set()
-    query, time = search.query, search.time
+    query = search.query
+    time = search.time
     relation = query.store.edges.relation(SUPERSEDES)
     if relation is None or search.vector is None or not time.wants_current:
         return scores, below
-    rows, ordered = query.edges, scores.copy()
+    rows = query.edges
+    ordered = scores.copy()
     known = query.indexes.moment(query.as_of)[1]
     holds = time.admits(rows["valid_from"], rows["valid_to"]) & (rows["space"] == query.space)
     holds &= (rows["relation"] == relation) & (rows["recorded_at"] <= known)
@@ -111,9 +114,12 @@ def below_superseding(
 
 def still_holds(notes: NoteCandidates, succession: Succession) -> dict[int, str]:
     """Map chunk numbers of earlier versions to their sentences that no later version restates."""
-    held, clusters, read = {}, succession.clusters, succession.reading
+    held = {}
+    clusters = succession.clusters
+    read = succession.reading
     for row, own in enumerate(notes.vectors):
-        after, sentences = notes.later_rows(row), notes.sentences(row)
+        after = notes.later_rows(row)
+        sentences = notes.sentences(row)
         if not after or len(sentences) != len(own):
             continue
         if row in clusters:

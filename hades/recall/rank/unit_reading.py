@@ -31,19 +31,24 @@ from hades.recall.run import Stage
 PASSAGES_FOR_UNIT = 3
 """For each unit to read, this many of the best passages are divided into units. Of runbooks and
 jellyfin, six passages for two units lead to the same order as twenty."""
-AT_ONCE, ENOUGH = 2, 2.0
+AT_ONCE = 2
+ENOUGH = 2.0
 """Units are read AT_ONCE at a time until one reaches the logit ENOUGH, or as many are read as the
 plan says. Of 8 units, 6.4 are read on average (six collections)."""
 HEADINGS_READ = 2
 """How many of the innermost headings are read before a unit."""
-HEADING_SHARE, RANK_LOSS = 0.5, 0.12
+HEADING_SHARE = 0.5
+RANK_LOSS = 0.12
 """In the choice of units to read: the weight of a word of the question that only the headings have,
 and the loss by the logarithm of the passage's rank."""
-NEAREST, NEAREST_FEW = 2.0, 3
+NEAREST = 2.0
+NEAREST_FEW = 3
 """A passage gains NEAREST · NEAREST_FEW / (NEAREST_FEW + its rank by cosine), in points of the
 ranker, so that the nearest passages are read even in a collection unlike those that it learnt
 from."""
-NEAREST_PART, NEAREST_FEW_PARTS, PART_BEHIND = 3.0, 10, 20.0
+NEAREST_PART = 3.0
+NEAREST_FEW_PARTS = 10
+PART_BEHIND = 20.0
 """The same for parts of documents, which also lose PART_BEHIND times the cosine by which they are
 behind the nearest. Chosen on nine collections together: with it the mean share of gold passages
 among the first five is 81.1 %, with the former 79.9 %, without any 77.0 %, by vectors alone 77.0 %.
@@ -51,15 +56,20 @@ For turns of conversations it would be wrong (LoCoMo, among the first ten: 78 �
 encyclopedia paragraphs a little (HotpotQA, among the first five: 95.6 → 93.6 %)."""
 PARTS_SHARE = 0.25
 """The share of candidates in the middle of a document from which all count as its parts."""
-LIFT, LOGIT_LEAST = 1.0, -3.0
+LIFT = 1.0
+LOGIT_LEAST = -3.0
 """A passage gains LIFT times the amount by which the highest logit of its units exceeds
 LOGIT_LEAST, in points of the ranker. Chosen on five collections and 120 questions of HotpotQA,
 where both passages of a question stay among the first five."""
-SPEAKS, RANK, CONSTANT = 0.7, -0.67, -0.8
+SPEAKS = 0.7
+RANK = -0.67
+CONSTANT = -0.8
 """The logit of the probability that a unit answers: from the reader's logit and the logarithm of
 the passage's rank. These weights and the next ones were learnt on 5,657 units of 566 questions over
 two collections of documents and two of conversations that the reader had not seen."""
-SOFT, TOGETHER, ANSWERED = 2.0, 2.3, 0.3
+SOFT = 2.0
+TOGETHER = 2.3
+ANSWERED = 0.3
 """The logit of the probability that at least one unit answers is ANSWERED + TOGETHER · ln Σ
 exp(logit / SOFT), over all units read. On collections left out, it separates questions with an
 answer from others no worse than the highest and the mean logit together (AUC .86), and works for

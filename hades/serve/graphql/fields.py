@@ -69,11 +69,11 @@ def _read(
         check("first", first, FIRST_AT_MOST)
         given["limit"] = first
     if operation.cursor is None:
-        return counted(query, query.executor.observed(operation.function(view, *names, **given)))
+        return counted(query, query.executor.observed(operation.of(view, *names, **given)))
     given["limit"] += 1
     if (after := after_of(operation, given.pop("after"))) is not None:
         given["after"] = after
-    shown = page(operation.function(view, *names, **given), first, operation.cursor)
+    shown = page(operation.of(view, *names, **given), first, operation.cursor)
     return ListPage(counted(query, shown["items"]), shown["next"])
 
 

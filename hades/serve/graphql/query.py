@@ -10,6 +10,7 @@ from strawberry.types import Info
 
 from hades.errors import InvalidInput, Unavailable
 from hades.memory import View
+from hades.operations.indexing import is_behind
 from hades.serve.auth.caller import Caller, Role, record_call
 from hades.serve.executor import Executor
 
@@ -66,7 +67,7 @@ class RunningQuery:
         view = self.view(info)
         self.snapshot.close()
         self.take(ITEMS_PER_QUESTION)
-        if self.memory.in_space(view.space)._is_behind():
+        if is_behind(self.memory.in_space(view.space).inside):
             self.executor.index_now(view.space)
         return view
 

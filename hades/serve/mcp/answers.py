@@ -24,7 +24,7 @@ from hades.domain.answer import Fact, Passage, Path, Recall
 from hades.domain.graph import Edge
 from hades.domain.plain import one_line, plain
 from hades.domain.topics import State
-from hades.language.names import own_heading
+from hades.language.wording import own_heading
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", str, int)

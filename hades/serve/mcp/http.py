@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from hades.memory import DEFAULT_SPACE
+from hades.operations.inside import DEFAULT_SPACE
 from hades.serve.auth.caller import Role, caller_of, name_call, record_call
 from hades.serve.auth.limits import replayed
 from hades.serve.executor import Executor

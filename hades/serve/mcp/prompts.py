@@ -12,8 +12,8 @@ from mcp.server.mcpserver.prompts import Prompt
 from pydantic import Field
 
 from hades.context.text.layout import flat, shown, shown_cite
-from hades.domain.answer import unlabelled
 from hades.domain.plain import one_line
+from hades.domain.quoting import unlabelled
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall, Ctx
 

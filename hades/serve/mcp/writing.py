@@ -13,19 +13,20 @@ from hades.context.text.edges import fact_change_lines
 from hades.context.text.layout import excerpt, flat, joined, shown_name
 from hades.context.text.reports import consolidation_lines, extraction_lines
 from hades.context.text.sessions import distillation_lines
-from hades.domain.answer import indented
 from hades.domain.distilled import Distillation
 from hades.domain.extraction import Extraction
 from hades.domain.feedback import Feedback
 from hades.domain.graph import Edge, FactChange
 from hades.domain.plain import one_line, plain
 from hades.domain.promotion import Promotion
+from hades.domain.quoting import indented
 from hades.domain.summaries import Consolidation
 from hades.domain.topics import State
 from hades.errors import NotFound
 from hades.lifecycle.near_topics import near_topic
 from hades.memory import Memory, View
 from hades.operations.distil import MESSAGES_AT_MOST
+from hades.operations.indexing import index_pending
 from hades.operations.proposals import QUORUM_AT_MOST
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall, Ctx
@@ -81,7 +82,7 @@ async def remember(call: AgentCall, state: State) -> CallToolResult:
 
 def _near(view: View, topic: str) -> State | None:
     """Return the current state of another topic that may be about the same thing."""
-    name = near_topic(view._store, view._space_id, topic)
+    name = near_topic(view.inside.store, view.inside.space_id, topic)
     with suppress(NotFound):  # a plan for later, or forgotten meanwhile
         return None if name is None else view.get(name)
     return None
@@ -102,7 +103,7 @@ async def ingest_text(
     def take(memory: Memory, report: Progress) -> State:
         report("writing", 0, 1)
         state = memory.remember(topic, text, **options)
-        memory._index_pending(report)
+        index_pending(memory.inside, report)
         return state
 
     state = await call.work(take, ctx)

@@ -69,7 +69,7 @@ def route_path(operation: Operation) -> str:
 def run(operation: Operation, memory: Any, given: Mapping[str, Any]) -> Any:
     """Run an operation on a view or memory, with arguments by name; return its result."""
     args, named = operation.arguments(given)
-    return operation.function(memory, *args, **named)
+    return operation.of(memory, *args, **named)
 
 
 def body_model(operation: Operation) -> type[BaseModel] | None:

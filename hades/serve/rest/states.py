@@ -93,7 +93,8 @@ async def remember(
     """Write the current state of a topic: a new version, unless nothing changed."""
 
     def write(memory: Memory) -> WriteAnswer:
-        with memory._alone():  # nobody else writes between the condition and the write
+        # Nobody else writes between the condition and the write.
+        with memory.inside.store.transaction():
             current = _current(memory, topic)
             _require(current, body.expect_version, if_match, if_none_match)
             state = memory.remember(topic, **body.model_dump(exclude_unset=True))
@@ -112,7 +113,7 @@ async def forget(writes: Writes, topic: TopicName, if_match: IfMatch = None) -> 
     """Mark a topic and its edges as forgotten from now on; its history stays."""
 
     def write(memory: Memory) -> State:
-        with memory._alone():
+        with memory.inside.store.transaction():
             if if_match is not None:
                 _require(_current(memory, topic), None, if_match, None)
             return memory.forget(topic)

@@ -319,9 +319,9 @@ class MemoryMetrics(Collector):
 
     def _tiers(self) -> Iterable[Metric]:
         """Yield the sizes of the tiers in this process; stored data is counted by space."""
-        engines = list(self._memory._engines.values())
+        engines = list(self._memory.inside.engines.values())
         tiers = [tier for engine in engines for tier in engine.tiers()]
-        tiers += self._memory._store.kept_tiers()
+        tiers += self._memory.inside.store.kept_tiers()
         for name, shown, what in (
             ("bytes", "bytes", "Bytes a tier holds."),
             ("bound", "bound_bytes", "Bytes a tier may hold."),
@@ -338,7 +338,7 @@ class MemoryMetrics(Collector):
             labels=["cache", "outcome"],
         )
         # Before the first question there is no engine, and metrics must not load one.
-        for engine in list(self._memory._engines.values()):
+        for engine in list(self._memory.inside.engines.values()):
             for cache, outcomes in engine.cache_uses().items():
                 for outcome, count in outcomes.items():
                     uses.add_metric([cache, outcome], count)

@@ -8,9 +8,10 @@ from functools import partial
 
 from nicegui import ui
 
-from hades.domain.answer import Answer, Recall, Sentence, unlabelled, without_controls
+from hades.domain.answer import Answer, Recall, Sentence
 from hades.domain.brief import Brief, BriefLine
 from hades.domain.plain import counted, one_line
+from hades.domain.quoting import unlabelled, without_controls
 from hades.domain.statement import day
 from hades.errors import Unavailable
 from hades.serve.auth.caller import Role
