@@ -17,6 +17,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 import hades.operations as op
 from hades.domain.times import AsOf, TimeLike
 from hades.errors import InvalidInput
+from hades.operations.declare import OPERATIONS
 from hades.operations.inside import Inside
 
 Parameters = ParamSpec("Parameters")
@@ -27,10 +28,14 @@ def method(
     function: Callable[Concatenate[Inside, Parameters], Result],
 ) -> Callable[Concatenate[View, Parameters], Result]:
     """Return an operation as a method of views and memories."""
+    is_declared = function.__name__ in OPERATIONS
 
     @wraps(function)
     def called(self: View, /, *args: Parameters.args, **named: Parameters.kwargs) -> Result:
-        return function(self.inside, *args, **named)
+        if is_declared:
+            return function(self.inside, *args, **named)
+        result: Result = self.inside.do(function, args, named)
+        return result
 
     return called
 

@@ -121,6 +121,13 @@ class Settings(BaseModel):
         description="Where the volumes of a library are held: threads, processes, or actors of "
         "Ray: local, or the host:port of a cluster.",
     )
+    library_replicas: int = Field(
+        1,
+        ge=1,
+        le=64,
+        description="In how many processes or actors each volume of a library is held; they "
+        "answer in turn.",
+    )
     ranker: Path | None = Field(
         None,
         description="The weights file of the ranker, made by `hades train-ranker`. "

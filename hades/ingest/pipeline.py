@@ -36,6 +36,7 @@ class Pipeline:
         encoder: Callable[[], Encoder],
         on_progress: Progress | None,
         saying: Saying,
+        takes: Callable[[str], bool],
     ) -> None:
         self._store = store
         self._space = space
@@ -44,6 +45,7 @@ class Pipeline:
         self._on_progress = on_progress or (lambda _what, _done, _total: None)
         self._last_report = ("looking", 0, 0)
         self._saying = saying
+        self._takes = takes
 
     def ingest(
         self,
@@ -172,6 +174,8 @@ class Pipeline:
                 # unreadable, we cannot tell what is gone, so nothing is removed.
                 no_file = item.why == LEADS_OUT or item.where == f"{root.prefix}/{COMMITS}"
                 seen_all = (gone.pop(item.where, None) is not None or no_file) and seen_all
+                continue
+            if item.topic not in known and not self._takes(item.topic):
                 continue
             if item.topic in topics:
                 why = "Another source here gives the same topic: give it another id or prefix."

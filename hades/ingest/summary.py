@@ -17,3 +17,14 @@ class Summary:
     skipped: list[tuple[str, str]] = field(default_factory=list)
     """The location of each skipped source (file and line), and the reason."""
     seconds: dict[str, float] = field(default_factory=dict)
+
+    def add(self, other: Summary) -> None:
+        """Add the summary of another part of the same source."""
+        self.added += other.added
+        self.changed += other.changed
+        self.unchanged += other.unchanged
+        self.renamed += other.renamed
+        self.removed += other.removed
+        self.skipped += [one for one in other.skipped if one not in self.skipped]
+        for phase, seconds in other.seconds.items():
+            self.seconds[phase] = max(seconds, self.seconds.get(phase, 0.0))

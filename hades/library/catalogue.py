@@ -100,12 +100,7 @@ class Catalogue:
 
         Among several, a hash of the topic decides. Another volume changes it for few topics.
         """
-        key = {"topic": topic, "space": space, "year": str(year)}[self.by]
-        takers = [one for one in self.volumes if any(fnmatchcase(key, glob) for glob in one.takes)]
-        takers = takers or [one for one in self.volumes if not one.takes]
-        if not takers:
-            raise NotFound(f"No volume takes {self.by} {key!r}: add one with `hades library add`.")
-        return max(takers, key=lambda one: _weight(one.name, space, topic))
+        return home_of(self.volumes, self.by, space, topic, year)
 
     def sketch(self, volume: str, space: str) -> Sketch | None:
         """Return the sketch of a volume, or None if there is none."""
@@ -150,6 +145,37 @@ class Catalogue:
 
     def _write(self, action: str, volumes: Sequence[VolumeEntry]) -> None:
         write_facts(self._store, self._actor, action, self.by, volumes)
+
+
+def home_of(
+    volumes: Sequence[VolumeEntry], by: str, space: str, topic: str, year: int
+) -> VolumeEntry:
+    """Return the one of these volumes that a new topic goes to (see `Catalogue.home`)."""
+    key = {"topic": topic, "space": space, "year": str(year)}[by]
+    takers = [one for one in volumes if any(fnmatchcase(key, glob) for glob in one.takes)]
+    takers = takers or [one for one in volumes if not one.takes]
+    if not takers:
+        raise NotFound(f"No volume takes {by} {key!r}: add one with `hades library add`.")
+    return max(takers, key=lambda one: _weight(one.name, space, topic))
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one volume takes of a source that is ingested into several."""
+
+    name: str
+    volumes: tuple[VolumeEntry, ...]
+    by: str
+    space: str
+    own: frozenset[str]
+    elsewhere: frozenset[str]
+    """The topics that this volume has already, and those that others have."""
+
+    def __call__(self, topic: str) -> bool:
+        """Return whether the volume takes a topic."""
+        if topic in self.own or topic in self.elsewhere:
+            return topic in self.own
+        return home_of(self.volumes, self.by, self.space, topic, 0).name == self.name
 
 
 def write_facts(

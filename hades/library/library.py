@@ -21,14 +21,16 @@ from hades.domain.answer import Answer, Recall, StageReport
 from hades.domain.graph import Entity
 from hades.domain.times import AsOf, TimeLike, from_micros
 from hades.errors import Conflict, HadesError, InvalidInput, NotFound, Unavailable
+from hades.ingest.summary import Summary
 from hades.language.names import name_key
 from hades.library.calls import Results, VolumeCalls
-from hades.library.catalogue import Catalogue, VolumeEntry
+from hades.library.catalogue import Catalogue, Share, VolumeEntry
 from hades.library.gathering import GatheredRows, Gathering
 from hades.library.sketch import Sketch
 from hades.library.volume import Moment, Open
 from hades.library.workers import workers_of
 from hades.memory import Memory, View
+from hades.operations import maintenance
 from hades.operations.declare import OPERATIONS, Operation
 from hades.operations.inside import Inside
 from hades.operations.questions import topics_of
@@ -88,24 +90,27 @@ MERGED: dict[str, Callable[[list[Any]], Any]] = {
     "purge": lambda counts: {**_sums(counts), "wiped": min(one["wiped"] for one in counts)},
     "index": sum,
     "warm": lambda seconds: {key: max(one[key] for one in seconds) for key in seconds[0]},
-    "check": lambda problems: [*chain(*problems)],
     "topics": _by("name"),
     "entities": _entities,
     "log": _by("at", newest=True),
 }
 """Operations that every volume does, and how their results are put together."""
+NOT_AS_ONE = (
+    "A library does not do {0!r} as one: do it in a volume. "
+    "`hades library list` says where they are."
+)
 LATENCY_S = 5.0
 """The time of a call about names, or of one that every volume does for a list."""
 
 
-OF_CATALOGUE = ("models", "change", "pending", "unembedded")
+OF_CATALOGUE = ("models", "change", "pending", "unembedded", "spaces", "create_space", "once")
 """Operations that the catalogue does itself."""
 
 
 class LibraryInside(Inside):
     """The catalogue of a library, which has operations done over the volumes."""
 
-    as_one: Callable[[Operation, Sequence[Any], Mapping[str, Any]], Any]
+    as_one: Callable[[Callable[..., Any], Sequence[Any], Mapping[str, Any]], Any]
 
     def do(
         self, function: Callable[..., Any], args: Sequence[Any], named: Mapping[str, Any]
@@ -113,7 +118,7 @@ class LibraryInside(Inside):
         """Do an operation over the volumes, unless it is one of the catalogue."""
         if function.__name__ in OF_CATALOGUE:
             return function(self, *args, **named)
-        return self.as_one(OPERATIONS[function.__name__], args, named)
+        return self.as_one(function, args, named)
 
     def batch(self) -> NoReturn:
         """Raise Unavailable: a write is atomic within one volume."""
@@ -149,12 +154,21 @@ class LibraryView(View):
         """Raise Unavailable: each volume has moments of its own."""
         raise Unavailable("In a library, read one moment with at(known=…).")
 
-    def _as_one(self, operation: Operation, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    def _as_one(
+        self, function: Callable[..., Any], args: Sequence[Any], named: Mapping[str, Any]
+    ) -> Any:
         """Do an operation over the volumes; every operation of a library comes here."""
+        name = function.__name__
+        if name == "ingest":
+            return self._library._ingested(args, named)
+        if name == "check":
+            return [*chain(*self._library._of_all("check").values())]
+        operation = OPERATIONS.get(name)
+        if operation is None:
+            raise Unavailable(NOT_AS_ONE.format(name))
         bound = operation.signature.bind(self, *args, **named).arguments
         given = dict(list(bound.items())[1:])
         given.pop("on_progress", None)
-        name = operation.name
         if name in QUESTIONS:
             return self._asked(operation, given)
         if name == "brief" or (name in NAMED and given.get(NAMED[name][0]) is not None):
@@ -163,10 +177,7 @@ class LibraryView(View):
             return self._at_home(operation, given)
         if name in MERGED:
             return self._merged(operation, given)
-        raise Unavailable(
-            f"A library does not do {name!r} as one: do it in a volume. "
-            "`hades library list` says where they are."
-        )
+        raise Unavailable(NOT_AS_ONE.format(name))
 
     @property
     def _place(self) -> Moment:
@@ -234,10 +245,10 @@ class LibraryView(View):
         results = calls.all(volumes, "do", operation.name, self._place, args, named, until=until)
         if operation.name == "purge":
             self._library._purged(self.space, results)
-        missing = {n: e for n, e in results.missing.items() if not isinstance(e, NotFound)}
-        if missing or not results.of:
-            name, error = next(iter((missing or results.missing).items()))
-            raise type(error)(f"The volume {name}: {error}" if missing else str(error))
+        for name, error in list(results.missing.items()):
+            if isinstance(error, NotFound) and results.of:
+                del results.missing[name]
+        _raise_first(results)
         whole = MERGED[operation.name](list(results.of.values()))
         if is_latest_first:
             whole.sort(key=attrgetter("valid_from"), reverse=True)
@@ -295,7 +306,7 @@ class Library(LibraryView, Memory):
             raise Unavailable(f"The volume {volume}: {error} Drop the space again.")
         for volume in results.of:
             self._catalogue.keep(volume, name, None)
-        Memory.drop_space(self, name)
+        maintenance.drop_space(self.inside, name)
 
     # The volumes
 
@@ -350,6 +361,46 @@ class Library(LibraryView, Memory):
 
     # For the operations
 
+    def _of_all(self, method: str, *args: Any) -> dict[str, Any]:
+        """Return the results of a method of all volumes; raise the first error of one."""
+        results = self._calls.all(self._catalogue.volumes, method, *args)
+        _raise_first(results)
+        return results.of
+
+    def _ingested(self, args: Sequence[Any], named: Mapping[str, Any]) -> Summary:
+        """Ingest a source into the volumes, each its share, as many at once as there are cores."""
+        if self._catalogue.by == "year":
+            raise Unavailable("By year, ingest each source into the volume of its year.")
+        on_progress = named.get("on_progress") or (lambda _what, _done, _total: None)
+        given = {name: value for name, value in named.items() if name != "on_progress"}
+        volumes = self._catalogue.volumes
+        held = self._of_all("topics", self._place)
+        whole = Summary()
+        at_once = self._calls.workers.cores
+        for begin in range(0, len(volumes), at_once):
+            on_progress("volumes", begin, len(volumes))
+            some = volumes[begin : begin + at_once]
+            shares = {volume.name: self._share(volume, held) for volume in some}
+            results = self._calls.all(some, "ingest", self._place, args, given, own=shares)
+            self._gathering.written[self.space] |= shares.keys()
+            _raise_first(results)
+            for summary in results.of.values():
+                whole.add(summary)
+        on_progress("volumes", len(volumes), len(volumes))
+        return whole
+
+    def _share(self, volume: VolumeEntry, held: Mapping[str, Sequence[str]]) -> Share:
+        others = chain(*(topics for name, topics in held.items() if name != volume.name))
+        catalogue = self._catalogue
+        return Share(
+            volume.name,
+            catalogue.volumes,
+            catalogue.by,
+            self.space,
+            own=frozenset(held[volume.name]),
+            elsewhere=frozenset(others),
+        )
+
     def _holders(
         self, moment: Moment, name: str, valid_from: TimeLike | None, operation: Operation
     ) -> list[VolumeEntry]:
@@ -387,6 +438,13 @@ class Library(LibraryView, Memory):
             with suppress(HadesError):
                 sketch = self._calls.one(volume, "sketch", space)
             self._catalogue.keep(volume.name, space, sketch)
+
+
+def _raise_first(results: Results) -> None:
+    """Raise the first error of a volume that is missing, with its name."""
+    for name, error in results.missing.items():
+        is_known = isinstance(error, NotFound)
+        raise type(error)(str(error) if is_known else f"The volume {name}: {error}")
 
 
 def _with_reasons(recall: Recall, gathered: GatheredRows, report: StageReport) -> Recall:

@@ -18,9 +18,12 @@ from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf
 from hades.errors import NotFound
 from hades.graph.arrays import Floats, Floats32, Ints
+from hades.ingest.summary import Summary
 from hades.language.names import name_key
+from hades.library.catalogue import Share
 from hades.library.sketch import Sketch, centroids_of, hashes
 from hades.memory import Memory, View
+from hades.operations import sources
 from hades.operations.briefs import brief as brief_of
 from hades.operations.declare import OPERATIONS
 from hades.operations.indexing import catch_up
@@ -35,6 +38,7 @@ from hades.recall.question.reading import read_question
 from hades.recall.run import Run
 from hades.recall.warming import load_kernels
 from hades.store.around import Rows, rows_around
+from hades.store.records import Problem
 
 Open = Callable[..., Memory]
 """`hades.open`."""
@@ -161,6 +165,20 @@ class Volume:
         view = self._view(moment, make=OPERATIONS[operation].writes)
         return OPERATIONS[operation].of(view, *args, **named)
 
+    def check(self) -> list[Problem]:
+        """Check the memory."""
+        return self._memory.check()
+
+    def topics(self, moment: Moment) -> Sequence[str]:
+        """Return the names of all topics of a space, even of those that are forgotten."""
+        with self._viewed(moment) as inside:
+            return [] if inside is None else inside.store.topics.with_versions(inside.space_id)
+
+    def ingest(self, moment: Moment, args: Sequence[Any], named: Any, takes: Share) -> Summary:
+        """Take in those documents of a source that belong to this volume."""
+        inside = replace(self._view(moment, make=True).inside, takes=takes)
+        return sources.ingest(inside, *args, **named)
+
     def create_space(self, name: str) -> None:
         """Create a space, unless there is one."""
         if name not in {space.name for space in self._memory.spaces()}:
@@ -193,7 +211,8 @@ class Volume:
         with self._viewed(moment) as inside:
             if inside is None:
                 return ""
-            if inside.store.topics.author(inside.space_id, name, 1) is not None:
+            _, versions, *_ = inside.store.topics.stamps(inside.space_id, [name]).get(name, (0, 0))
+            if versions:
                 return "topic"
             node = inside.store.entities.node(inside.space_id, name, inside.as_of)
             return "" if node is None or NodeKind.TOPIC.has(node) else "entity"

@@ -8,20 +8,28 @@ from __future__ import annotations
 
 import multiprocessing
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from itertools import count
 from threading import Lock
 from typing import Any
 
 from hades.errors import Unavailable
 from hades.ingest.spread import join_ray, load_ray
 from hades.library.volume import Open, Volume
+from hades.settings import cores, load_settings
 
 THREADS = "threads"
 PROCESSES = "processes"
 CALLS_AT_ONCE = 4
 """The calls that an actor of Ray answers at once."""
+READING = ("find", "rows", "revision", "sketch")
+"""The calls that any replica of a volume answers."""
+
+
+Replica = tuple[str, int]
+"""The place of a volume, and the number of one of its workers."""
 
 
 class VolumeWorkers(ABC):
@@ -30,31 +38,50 @@ class VolumeWorkers(ABC):
     def __init__(self, opened: Open, options: Mapping[str, Any]) -> None:
         self._opened = opened
         self._options = dict(options)
-        self._held: dict[str, Any] = {}
-        self._locks: dict[str, Lock] = {}
+        self._held: dict[Replica, Any] = {}
+        self._locks: dict[Replica, Lock] = {}
         self._lock = Lock()
+        self._replicas = load_settings().library_replicas
+        self._turns = count()
 
     def call(self, place: str, method: str, *args: Any) -> Any:
-        """Call a method of the volume at a place; raise Unavailable if its worker was lost."""
-        with self._lock:
-            lock = self._locks.setdefault(place, Lock())
-        with lock:
-            if place not in self._held:
-                self._held[place] = self._open(place)
-            held = self._held[place]
-        return self._call(place, held, method, args)
+        """Call a method of the volume at a place; raise Unavailable if its worker was lost.
+
+        Replicas answer in turn. The first one writes, and all of them are made ready.
+        """
+        numbers: Sequence[int] = (0,)
+        if method in READING:
+            numbers = (next(self._turns) % self._replicas,)
+        elif method == "ready":
+            numbers = range(self._replicas)
+        results = [self._called((place, number), method, args) for number in numbers]
+        return results[0]
 
     def leave(self, place: str) -> None:
         """Close the volume at a place; the next call opens it again."""
         with self._lock:
-            held = self._held.pop(place, None)
-        if held is not None:
+            left = [self._held.pop(one) for one in [*self._held] if one[0] == place]
+        for held in left:
             self._close(held)
 
     def close(self) -> None:
         """Close all volumes."""
-        for place in list(self._held):
+        for place, _ in list(self._held):
             self.leave(place)
+
+    @property
+    def cores(self) -> int:
+        """The cores that the workers have together."""
+        return cores()
+
+    def _called(self, replica: Replica, method: str, args: tuple[Any, ...]) -> Any:
+        with self._lock:
+            lock = self._locks.setdefault(replica, Lock())
+        with lock:
+            if replica not in self._held:
+                self._held[replica] = self._open(replica[0])
+            held = self._held[replica]
+        return self._call(replica[0], held, method, args)
 
     @abstractmethod
     def _open(self, place: str) -> Any: ...
@@ -67,7 +94,11 @@ class VolumeWorkers(ABC):
 
 
 class InThreads(VolumeWorkers):
-    """Volumes in this process; each call runs in the thread of its caller."""
+    """Volumes in this process, one of each; each call runs in the thread of its caller."""
+
+    def __init__(self, opened: Open, options: Mapping[str, Any]) -> None:
+        super().__init__(opened, options)
+        self._replicas = 1
 
     def _open(self, place: str) -> Volume:
         return Volume(self._opened, place, self._options)
@@ -128,6 +159,11 @@ class OnRay(VolumeWorkers):
 
     def _close(self, held: Any) -> None:
         self._ray.kill(held)
+
+    @property
+    def cores(self) -> int:
+        """The cores of the cluster."""
+        return int(self._ray.cluster_resources().get("CPU", 1))
 
     def close(self) -> None:
         """End the actors, and the cluster if it was started here."""

@@ -41,6 +41,8 @@ class Inside:
     """The setting of the encoder."""
     engines: dict[str, RecallEngine] = field(default_factory=dict)
     """The engines by encoder; shared by all views of a memory, and made at first use."""
+    takes: Callable[[str], bool] = lambda _topic: True
+    """Whether an ingestion takes a new topic. In a library, each volume takes its share."""
     space_id: int = field(init=False)
 
     def __post_init__(self) -> None:

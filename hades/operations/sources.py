@@ -67,6 +67,7 @@ def ingest(
         encoder,
         on_progress,
         lambda names: finder.saying(space, names),
+        inside.takes,
     )
     inside.require_space()
     return pipeline.ingest(

@@ -177,6 +177,11 @@ class Topics(States):
         )
         return {change: (topic, version) for change, topic, version in rows}
 
+    def with_versions(self, space: int) -> Sequence[str]:
+        """Return the names of all topics that were written, even if they are forgotten."""
+        sql = "SELECT name FROM topics WHERE space = ? AND versions > 0"
+        return self._database.column(sql, space)
+
     def stamps(self, space: int, topics: Iterable[str]) -> dict[str, tuple[int, ...]]:
         """Return, by topic, numbers that change with each new state; the last is 1 if planned."""
         rows = self._database.rows(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -265,9 +267,43 @@ def test_a_volume_moves_with_what_it_holds(library: Library, tmp_path: Path) -> 
     assert _volumes_of(library) == homes
 
 
-def test_what_a_library_does_not_do_is_said(library: Library) -> None:
+def test_an_ingestion_is_divided_among_the_volumes(library: Library, tmp_path: Path) -> None:
+    folder = tmp_path / "handbook"
+    folder.mkdir()
+    for number in range(12):
+        (folder / f"room{number}.md").write_text(f"# Room {number}\n\nIt has {number} chairs.\n")
+    library.remember("handbook/room3.md", "Room 3 is a note.")
+    first = library.ingest(folder)
+    assert first.added == 11
+    assert [topic for topic, _why in first.skipped] == ["handbook/room3.md"]
+    homes = {topic: home for topic, home in _volumes_of(library).items() if "handbook" in topic}
+    assert len(homes) == 12
+    assert len(set(homes.values())) == 3
+    found = library.recall("How many chairs are in room 11?", plan=UNHURRIED)
+    assert _topics(found)[0] == "handbook/room11.md"
+    library.add_volume("later", "later.hades")
+    (folder / "room4.md").unlink()
+    (folder / "room5.md").write_text("# Room 5\n\nIt has no chairs.\n")
+    second = library.ingest(folder)
+    assert (second.added, second.changed, second.removed, second.unchanged) == (0, 1, 1, 9)
+    assert library.get("handbook/room5.md").version == 2
+
+
+def test_all_volumes_are_checked(library: Library) -> None:
+    assert library.check() == []
+    place = library._catalogue.place(library.volumes()[1])
+    with closing(sqlite3.connect(place)) as connection, connection:
+        connection.execute("DELETE FROM states")
+    assert library.check()
+
+
+def test_what_a_library_does_not_do_is_said(library: Library, tmp_path: Path) -> None:
     with pytest.raises(hades.Unavailable, match="does not do 'organise' as one"):
         library.organise()
+    with pytest.raises(hades.Unavailable, match="does not do 'mirror' as one"):
+        library.mirror(tmp_path / "mirror")
+    with pytest.raises(hades.Unavailable, match="does not do 'backup' as one"):
+        library.backup(tmp_path / "copy.hades")
     with pytest.raises(hades.Unavailable, match="atomic within one volume"):
         library.batch()
     with pytest.raises(hades.InvalidInput, match="the question is empty"):
