@@ -16,6 +16,7 @@ from threading import Lock
 from typing import Any
 
 from hades.errors import Unavailable
+from hades.ingest.readers.text import one_line
 from hades.ingest.spread import join_ray, load_ray
 from hades.library.volume import Open, Volume
 from hades.settings import cores, load_settings
@@ -155,7 +156,8 @@ class OnRay(VolumeWorkers):
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from error
         except self._ray.exceptions.RayError as error:
-            raise Unavailable(f"The actor of {place} was lost: ask again.") from error
+            why = one_line(str(error))
+            raise Unavailable(f"The actor of {place} was lost, ask again ({why}).") from error
 
     def _close(self, held: Any) -> None:
         self._ray.kill(held)
