@@ -140,7 +140,7 @@ def _inside(value: object) -> Iterator[re.Pattern[Any]]:
 
 def _use(module: ModuleType, name: str) -> str:
     """How a module uses one of its constants; what is not plain to see is a search."""
-    source = inspect.getsource(module)
+    source = re.sub(r"^from .* import [^(\n]+$", "", inspect.getsource(module), flags=re.MULTILINE)
     uses = set(re.findall(rf"\b{name}\b(?!\s*[:=])(?:\.(\w+))?", source))
     if f".match({name}," in source:
         uses = uses - {""} | {"match"}

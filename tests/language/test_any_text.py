@@ -21,9 +21,10 @@ from hades.language.english.question_terms import terms_of
 from hades.language.english.time_words import happens_in, read_time
 from hades.language.languages import language_of
 from hades.language.likeness import candidates, is_comparable, jaccard, same_spelling
-from hades.language.names import name_key, name_parts, numberless, spoken
+from hades.language.names import name_key, name_parts
 from hades.language.sentences import spans
 from hades.language.units import UNITS_AT_MOST, units
+from hades.language.wording import numberless, spoken
 from hades.language.words import _WORDS, words, written_words
 from hades.recall.plan import default_plan
 from hades.recall.question.reading import read_question
