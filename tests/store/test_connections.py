@@ -126,3 +126,32 @@ def test_a_forked_child_uses_a_connection_of_its_own(path: Path) -> None:
         memory.remember("c", "three")
         assert [topic.name for topic in memory.topics()] == ["a", "b", "c"]
         assert memory.check() == []
+
+
+LONG = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000) "
+
+
+@pytest.mark.parametrize("reading", ["rows", "batches"])
+def test_closing_a_store_stops_what_another_thread_reads(path: Path, reading: str) -> None:
+    store = _store(path)
+    errors: list[Exception] = []
+    begun = threading.Event()
+
+    def read() -> None:
+        store.change()
+        begun.set()
+        try:
+            if reading == "rows":
+                store.database.rows(f"{LONG} SELECT count(*) FROM n")
+            else:
+                for _ in store.database.batches(1000, f"{LONG} SELECT i FROM n"):
+                    pass
+        except hades.HadesError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    begun.wait()
+    store.close()
+    thread.join()
+    assert [str(error) for error in errors] == ["This memory is closed: open it again."]

@@ -12,7 +12,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ from hades.store.drafts import leftovers
 from hades.store.owed import LEFTOVERS, LOG, REWRITE
 from hades.store.records import Problem
 from hades.store.sqlite.dialect import bound, rewrite
-from hades.store.sqlite.faults import FAULTS, translate, translated
+from hades.store.sqlite.faults import CLOSED, FAULTS, translate, translated
 from hades.store.sqlite.guards import file_damage, row_guard
 
 SYNCHRONOUS = "FULL"
@@ -33,7 +33,10 @@ _STATEMENTS_CACHED = 256
 Taken = TypeVar("Taken")
 _ROW_COUNT: Callable[[sqlite3.Cursor], int] = attrgetter("rowcount")
 _ROW_ID: Callable[[sqlite3.Cursor], int | None] = attrgetter("lastrowid")
-_CLOSED = "This memory is closed: open it again."
+_INTERRUPTS = 100
+_INTERRUPT_S = 0.1
+"""How often, and with which pause, a statement of another thread is interrupted at closing."""
+_Opened = dict[sqlite3.Connection, threading.Lock]
 
 
 _inherited: list[object] = []
@@ -46,17 +49,22 @@ def add_functions(connection: sqlite3.Connection) -> None:
 
 
 class _ThreadConnection:
-    """The connection of a thread, closed when the thread ends."""
+    """The connection of a thread, closed when the thread ends.
 
-    def __init__(self, connection: sqlite3.Connection, opened: set[sqlite3.Connection]) -> None:
+    The lock is held during each statement. A connection that another thread closes during one
+    would crash the process.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, opened: _Opened) -> None:
         self.connection = connection
+        self.lock = threading.Lock()
         self._opened = opened
         self._pid = os.getpid()
-        opened.add(connection)
+        opened[connection] = self.lock
 
     def __del__(self) -> None:
         if self._pid == os.getpid():
-            self._opened.discard(self.connection)
+            self._opened.pop(self.connection, None)
             self.connection.close()
 
 
@@ -76,16 +84,20 @@ class SqliteDatabase(Database):
     @property
     def connection(self) -> sqlite3.Connection:
         """This thread's connection, opened on first use."""
+        return self._thread.connection
+
+    @property
+    def _thread(self) -> _ThreadConnection:
         own: _ThreadConnection | None = getattr(self._own, "own", None)
         if own is None or self._closed or self._pid != os.getpid():
             own = self._connect()
-        return own.connection
+        return own
 
     def _begin_process(self) -> None:
         self._pid = os.getpid()
         self._own = threading.local()
         self._local = Local()
-        self._opened: set[sqlite3.Connection] = set()
+        self._opened: _Opened = {}
         # Runs at `close`, at garbage collection, or when Python ends.
         self._release = weakref.finalize(
             self, _close_all, self._opened, self._pid, self._registered
@@ -93,7 +105,7 @@ class SqliteDatabase(Database):
 
     def _connect(self) -> _ThreadConnection:
         if self._closed:
-            raise Unavailable(_CLOSED)
+            raise Unavailable(CLOSED)
         if self._pid != os.getpid():
             _inherited.append((self._opened, self._own))
             self._release.detach()
@@ -102,7 +114,7 @@ class SqliteDatabase(Database):
             own = self._own.own = _ThreadConnection(self._open_file(), self._opened)
         if self._closed:  # meanwhile, by another thread
             own.connection.close()
-            raise Unavailable(_CLOSED)
+            raise Unavailable(CLOSED)
         return own
 
     def _open_file(self) -> sqlite3.Connection:
@@ -140,7 +152,7 @@ class SqliteDatabase(Database):
         return connection
 
     def close(self) -> None:
-        """Close the connections of all threads."""
+        """Close the connections of all threads, and interrupt what they do."""
         self._closed = True
         self._release()
 
@@ -157,10 +169,14 @@ class SqliteDatabase(Database):
     def batches(self, at_once: int, sql: str, *values: Any) -> Iterator[list[Any]]:
         """Yield the rows of a query, `at_once` rows at a time."""
         # `iter` returns the cursor itself. This generator may outlive the open database.
+        own = self._thread
         cursor = self._done(sql, values, iter)
-        with translated(self.path):
-            while rows := cursor.fetchmany(at_once):
-                yield rows
+        while True:
+            with translated(self.path), own.lock:
+                rows = cursor.fetchmany(at_once)
+            if not rows:
+                return
+            yield rows
 
     def run(self, sql: str, *values: Any) -> int:
         """Run a statement that writes, inside a transaction. Return the number of rows."""
@@ -168,8 +184,9 @@ class SqliteDatabase(Database):
 
     def run_many(self, sql: str, values: list[tuple[Any, ...]]) -> None:
         """Run a statement once for each tuple of values."""
-        with translated(self.path):
-            self.connection.executemany(rewrite(sql)[0], values)
+        own = self._thread
+        with translated(self.path), own.lock:
+            own.connection.executemany(rewrite(sql)[0], values)
 
     def insert(self, table: str, **values: Any) -> int:
         """Insert a row, given by column. Return its id, or any number if the table assigns none."""
@@ -181,8 +198,10 @@ class SqliteDatabase(Database):
         text, has_lists = rewrite(sql)
         if has_lists:
             values = bound(values)
+        own = self._thread
         try:
-            return take(self.connection.execute(text, values))
+            with own.lock:
+                return take(own.connection.execute(text, values))
         except FAULTS as error:
             raise translate(error, self.path) from error
 
@@ -256,10 +275,17 @@ OPENING = threading.RLock()
 _registry: Counter[tuple[int, int]] = Counter()
 
 
-def _close_all(opened: set[sqlite3.Connection], pid: int, registered: tuple[int, int]) -> None:
+def _close_all(opened: _Opened, pid: int, registered: tuple[int, int]) -> None:
     if pid == os.getpid():
-        for connection in list(opened):
-            connection.close()
+        for connection, lock in list(opened.items()):
+            # A statement may begin after an interrupt, so there are several.
+            for _ in range(_INTERRUPTS):
+                if lock.acquire(timeout=_INTERRUPT_S):
+                    connection.close()
+                    lock.release()
+                    break
+                with suppress(sqlite3.ProgrammingError):  # its thread ended meanwhile
+                    connection.interrupt()
         opened.clear()
         with OPENING:
             _registry[registered] -= 1

@@ -13,6 +13,7 @@ from hades.store.database import Busy
 FAULTS = (sqlite3.Error, UnicodeError, OverflowError, OSError)
 """Errors of SQLite and the disk. UnicodeError: a message may quote damaged text."""
 
+CLOSED = "This memory is closed: open it again."
 _BUSY = "Another process is writing to {path} and did not finish in time: try again."
 _FULL = "There is no room left on the disk of {path}: nothing was written; free some space."
 _DENIED = "{path} cannot be written: check its permissions and those of its folder."
@@ -27,6 +28,7 @@ _SENTENCES: tuple[tuple[tuple[str, ...], type[HadesError], str], ...] = (
     (("SQLITE_CANTOPEN",), Unavailable, _CANNOT_OPEN),
     (("SQLITE_TOOBIG",), InvalidInput, "That is too large to store: split it into parts."),
     (("SQLITE_CONSTRAINT",), InvalidInput, "The input contradicts itself ({error})."),
+    (("SQLITE_INTERRUPT",), Unavailable, CLOSED),
     (("SQLITE_IOERR",), Unavailable, "The disk of {path} does not answer ({error}): check it."),
 )
 
@@ -39,7 +41,7 @@ def translate(error: Exception, path: Path) -> HadesError:
         kind: type[HadesError] = Denied if isinstance(error, PermissionError) else Unavailable
         return kind(f"{path} cannot be used ({error.strerror or error}): check the path.")
     if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
-        return Unavailable("This memory is closed: open it again.")
+        return Unavailable(CLOSED)
     if isinstance(error, sqlite3.InterfaceError | sqlite3.ProgrammingError):
         return InvalidInput(f"A value of a wrong type was given: {error}.")
     name = getattr(error, "sqlite_errorname", "") or ""
