@@ -17,6 +17,8 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -24,6 +26,7 @@ from unittest.mock import patch
 import numpy as np
 
 import hades
+from bench.growth import WORDS
 from bench.table import note, seconds, show
 from hades.evals.documents import has_quote, spaced
 from hades.evals.ladder import UNHURRIED
@@ -63,6 +66,7 @@ def run(*, small: bool = False) -> None:
             path = Path(data or "") / name
             if path.is_dir():
                 _found(load_set(path), folder / name.replace("/", "-"), small=small)
+        _ingestion(Path(made), small=small)
         _writes(Path(made))
 
 
@@ -190,11 +194,31 @@ def _share(question: EvalQuestion, passages: Sequence[hades.Passage]) -> float:
     return len(got & question.gold) / len(question.gold)
 
 
+def _ingestion(folder: Path, *, small: bool) -> None:
+    """One folder, ingested into one memory and divided among volumes in processes."""
+    source = folder / "documents"
+    source.mkdir()
+    for number in range(40 if small else 400):
+        words = random.Random(number).choices(WORDS, k=300)
+        (source / f"{number}.md").write_text(f"# Page {number}\n\n{' '.join(words)}.\n")
+    os.environ["HADES_LIBRARY_WORKERS"] = "processes"
+    rows = []
+    for count in WRITERS[:2]:
+        with hades.open_library(folder / f"ingest{count}.hades", volumes=count) as library:
+            library.stats()
+            spent = seconds(partial(library.ingest, source))
+        rows.append((count, f"{spent:.1f}"))
+    del os.environ["HADES_LIBRARY_WORKERS"]
+    show("A folder of documents ingested", ("volumes", "seconds"), rows)
+
+
 def _writes(folder: Path) -> None:
     """Writers that write again at once, over more and more volumes."""
     rows = []
-    for count in WRITERS:
-        with hades.open_library(folder / f"writes{count}.hades", volumes=count) as library:
+    for workers, count in product(("threads", "processes"), WRITERS):
+        os.environ["HADES_LIBRARY_WORKERS"] = workers
+        place = folder / f"{workers}{count}.hades"
+        with hades.open_library(place, volumes=count) as library:
 
             def write(writer: int, library: hades.Memory = library) -> None:
                 for number in range(WRITTEN):
@@ -203,8 +227,9 @@ def _writes(folder: Path) -> None:
             write(-1)
             with ThreadPoolExecutor(max(WRITERS)) as pool:
                 spent = seconds(lambda: list(pool.map(write, range(max(WRITERS)))))
-        rows.append((count, f"{max(WRITERS) * WRITTEN / spent:.0f}"))
-    show(f"{max(WRITERS)} writers", ("volumes", "writes a second"), rows)
+        rows.append((workers, count, f"{max(WRITERS) * WRITTEN / spent:.0f}"))
+    del os.environ["HADES_LIBRARY_WORKERS"]
+    show(f"{max(WRITERS)} writers", ("held in", "volumes", "writes a second"), rows)
 
 
 @contextmanager
