@@ -58,7 +58,7 @@ def test_imports_go_one_way() -> None:
     for path, module in _parsed().items():
         place = path.relative_to(PACKAGE)
         room = place.parts[0].removesuffix(".py")
-        assert room in FLOOR, f"{room} has no place in the house: draw it in docs/design.md first"
+        assert room in FLOOR, f"{room} has no place in the house: draw it in CONTRIBUTING.md first"
         wrong += [
             f"{place} imports {other}"
             for other in sorted(_imported_rooms(module))
@@ -127,7 +127,7 @@ def test_only_the_room_of_questions_reads_questions() -> None:
 
 
 ALLOWED_CIRCLES: list[set[str]] = []
-"""Modules that may import each other. docs/design.md says why."""
+"""Modules that may import each other. CONTRIBUTING.md says why."""
 
 
 def _imported_modules(tree: ast.AST, known: set[str]) -> set[str]:
