@@ -60,11 +60,11 @@ faults: $(READY)  ## put faults into central functions and show that `make test`
 eval: $(READY)  ## answer every question set there is (evals/, HADES_DATA); report in eval-report/
 	$(BIN)/python tools/evaluate.py
 
-docs: $(READY)  ## write the generated reference pages anew
+docs: $(READY)  ## write the reference pages, which are not kept in git, and the public names
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/public_names.py
 
-dist: $(MADE)  ## build the wheel and the source distribution, with the pages of docs/ in both
+dist: docs  ## build the wheel and the source distribution, with the pages of docs/ in both
 	@$(INSTALL) --quiet build==1.6.1
 	rm -rf dist
 	$(BIN)/python -m build

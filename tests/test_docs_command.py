@@ -20,6 +20,10 @@ from hades.cli import docs
 from tests.shell import run_hades
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import reference  # noqa: E402
+
 RUN = """
 import signal
 from hades.cli import main
@@ -75,15 +79,30 @@ def test_the_pages_are_served_and_nothing_else() -> None:
         assert ask(connection, "/docs/index.md", "POST")[0] == 501
 
 
-def test_every_link_of_a_page_leads_to_a_page() -> None:
+def test_every_link_of_a_page_leads_to_a_page(tmp_path: Path) -> None:
+    """As in a wheel: with the reference that `make dist` writes, without the laboratory notes."""
     files = docs.pages_of(ROOT)
+    assert [path for path in files if path.startswith("/docs/lab/")] == []
+    for path, text in reference.pages().items():
+        (tmp_path / path.name).write_text(text, encoding="utf-8")
+        files[f"/{path.relative_to(ROOT).as_posix()}"] = tmp_path / path.name
     for path in files:
         page = docs.answer(files, path)
         assert page is not None
         for link in re.findall(r'(?:href|src)="([^"#]+)', page[1].decode("utf-8", "replace")):
             if page[0].startswith("text/html") and "://" not in link and link != "/search":
                 target = os.path.normpath(os.path.join(os.path.dirname(path), link))
-                assert target in files, f"{path} links to {link}"
+                in_sources = target.startswith("/docs/lab/") and (ROOT / target[1:]).is_file()
+                assert target in files or in_sources, f"{path} links to {link}"
+
+
+@pytest.mark.parametrize("path", ["/docs/lab/recall.md", "/docs/reference/rest.md"])
+def test_a_page_that_is_not_installed_says_where_it_is(path: str) -> None:
+    kind, page = docs.answer({}, path) or ("", b"")
+    assert kind.startswith("text/html")
+    assert b"<h1" in page
+    assert (b"sources of HADES" if "lab" in path else b"make docs") in page
+    assert docs.answer({}, "/docs/nothing.md") is None
 
 
 def test_pages_that_are_not_installed_are_told_in_one_sentence(
@@ -112,6 +131,7 @@ def test_every_installation_has_the_pages_and_names_its_own_extras(tmp_path: Pat
         pip("install", str(source), "--target", str(place))
         with served(place, place / "hades" / "pages") as connection:
             assert "All pages" in ask(connection, "/docs/index.md")[1]
+            assert "in the sources" in ask(connection, "/docs/lab/index.md")[1]
             assert "Ten lines on the command line" in ask(connection, "/README.md")[1]
         told = subprocess.run(
             [sys.executable, "-c", LACKS],

@@ -1,6 +1,6 @@
 """Write the reference pages from the code: commands, settings, Python, REST, MCP, plan, metrics.
 
-Run by `make docs`; a test fails when a page is not what this writes.
+Run by `make docs` and `make dist`. The pages are not kept in git; other pages link to them.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ from hades.serve.telemetry import metrics  # noqa: E402
 from hades.settings import PREFIX, Settings  # noqa: E402
 
 REFERENCE = ROOT / "docs" / "reference"
-WRITTEN = "Written by tools/reference.py from the code: run `make docs` after a change."
+WRITTEN = "Written by tools/reference.py from the code."
 NOTE = f"<!-- {WRITTEN} -->\n"
 
 
+@cache
 def pages() -> dict[Path, str]:
     """Every page and what it should say."""
     return {

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 PLACES = (Path(__file__).parents[1] / "pages", Path(__file__).parents[2])
 """Folders that may have the pages: in the package, where a wheel puts them, or a checkout."""
 START = "/docs/index.md"
+_ELSEWHERE = {
+    "/docs/lab/": "The laboratory notes are in the sources of HADES only.",
+    "/docs/reference/": "This page is written from the code: run `make docs` in a checkout, and"
+    " install from it again. `hades --help` and `hades settings` show commands and settings.",
+}
+"""What to say for a page that other pages link to and that is not installed, by its folder."""
 _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
 
 
@@ -63,6 +69,7 @@ def docs(
 def pages_of(folder: Path) -> dict[str, Path]:
     """Return the pages of a folder and their pictures, by the paths of their addresses."""
     files = [*sorted(folder.glob("docs/**/*.*")), *sorted(folder.glob("*.md"))]
+    files = [file for file in files if folder / "docs/lab" not in file.parents]
     return {f"/{file.relative_to(folder).as_posix()}": file for file in files}
 
 
@@ -74,7 +81,10 @@ def answer(pages: Mapping[str, Path], address: str) -> tuple[str, bytes] | None:
         words = parse_qs(query).get("q", [""])[0]
         page = _page(_found(pages, words.casefold().split()), words)
     elif path not in pages:
-        return None
+        reason = next((why for place, why in _ELSEWHERE.items() if path.startswith(place)), None)
+        if reason is None:
+            return None
+        page = _page(f"# Not installed\n\n{reason}")
     elif path.endswith(".md"):
         page = _page(pages[path].read_text("utf-8"))
     else:

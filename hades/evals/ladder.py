@@ -1,7 +1,7 @@
 """The ladder of source document 002: flat → graph → HiRAG → PathRAG → HiRAG×PathRAG.
 
 A rung is a plan of `recall`, or `hades.HiRAG` with or without its paths. Every question is asked of
-all rungs in turn, which makes their times comparable on a busy machine. `docs/evaluation.md`
+all rungs in turn, which makes their times comparable on a busy machine. `docs/lab/details.md`
 defines the metrics.
 """
 

@@ -23,6 +23,10 @@ from hades.serve.telemetry import Telemetry
 from hades.serve.telemetry.metrics import ScheduleMetrics
 
 ROOT = Path(__file__).parent.parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import reference  # noqa: E402
+
 DEPLOY = ROOT / "deploy"
 UNITS = [*sorted((DEPLOY / "systemd").glob("*.socket")), DEPLOY / "systemd" / "hades.service"]
 OF_PROMETHEUS = {"up"}
@@ -110,21 +114,20 @@ def test_every_family_of_ours_is_on_the_dashboard(exposed: dict[str, set[str]]) 
 
 
 def test_the_reference_names_every_family(exposed: dict[str, set[str]]) -> None:
-    page = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
+    page = reference.pages()[reference.REFERENCE / "metrics.md"]
     told = set(re.findall(r"^\| `(hades_[a-z_]+)", page, re.MULTILINE))
     shown = {re.sub(r"_(bucket|sum|count)$", "", one) for one in exposed if one[:6] == "hades_"}
     assert told == shown
 
 
 def test_the_reference_names_every_alert() -> None:
-    page = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
+    page = reference.pages()[reference.REFERENCE / "metrics.md"]
     rules = yaml.safe_load((DEPLOY / "alerts.yml").read_text(encoding="utf-8"))
     names = {rule["alert"] for group in rules["groups"] for rule in group["rules"]}
     assert set(re.findall(r"^\| (Hades\w+) \|", page, re.MULTILINE)) == names
 
 
 def test_the_dashboard_is_what_its_list_makes() -> None:
-    sys.path.insert(0, str(ROOT / "tools"))
     import dashboard
 
     assert dashboard.FILE.read_text(encoding="utf-8") == dashboard.dashboard(), (
