@@ -289,6 +289,21 @@ def test_an_ingestion_is_divided_among_the_volumes(library: Library, tmp_path: P
     assert library.get("handbook/room5.md").version == 2
 
 
+def test_volumes_may_be_schemas_of_postgresql(new_postgres: str, tmp_path: Path) -> None:
+    (tmp_path / "lunch.md").write_text("# Lunch\n\nSoup is served on Fridays.\n")
+    with hades.open_library(new_postgres, volumes=2) as library:
+        for topic, text in NOTES.items():
+            library.remember(topic, text)
+        assert library.ingest(tmp_path / "lunch.md").added == 1
+        library.add_volume("file", tmp_path / "beside.hades")
+        answer = library.ask("How many chairs are in room 7?", plan=UNHURRIED)
+        assert "ten chairs" in joined(answer_lines(answer))
+        assert len({volume.place for volume in library.volumes()}) == 3
+        assert library.stats()["topics"] == len(NOTES) + 1
+        library.purge("people/maya")
+        assert "people/maya" not in _topics(library.recall("Maya Lind", plan=UNHURRIED))
+
+
 def test_all_volumes_are_checked(library: Library) -> None:
     assert library.check() == []
     place = library._catalogue.place(library.volumes()[1])
