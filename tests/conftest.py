@@ -305,9 +305,10 @@ def citus() -> str:
 
 CONTRACT = frozenset(
     {"test_memory", "test_time", "test_facts", "test_entities", "test_exchange", "test_moments"}
-    | {"test_exploring", "test_reviewing", "test_findings", "test_summaries", "test_promoting"}
+    | {"test_exploring", "test_reviewing", "test_wrong_calls", "test_summaries", "test_promoting"}
     | {"test_upkeep_of_spaces", "test_hierarchy_anywhere", "test_learning"}
-    | {"test_triples", "test_pipeline", "test_search_findings", "test_context", "test_window"}
+    | {"test_triples", "test_pipeline", "test_odd_sources", "test_after_writes"}
+    | {"test_context", "test_window"}
     | {"test_sessions", "test_question", "test_names_of_notes"}
 )
 """The files whose tests of `memory` hold for PostgreSQL and for a client too; one that does not

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from damaging import edit
 from shell import Shell, run_hades
 
 import hades
@@ -186,7 +188,6 @@ def test_spaces(shell: Shell) -> None:
 
 
 def test_check_says_what_is_wrong_and_mends_it(shell: Shell) -> None:
-    from damaging import edit
 
     shell("remember", "a", "one")
     shell("remember", "a", "two")
@@ -461,3 +462,15 @@ def test_the_help_lists_every_command_under_a_heading_with_a_whole_sentence() ->
         assert name in lines, f"{name} stands under no heading of hades/cli/panels.py"
         assert len(lines[name]) <= 78, lines[name]
         assert "..." not in lines[name]
+
+
+def test_a_terminal_without_unicode_still_shows_everything(path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.remember("u", "ünïcödé 🜏")
+    done = subprocess.run(
+        [sys.executable, "-c", "from hades.cli import main; main()", "get", "u", "-m", str(path)],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"\\xfc" in done.stdout

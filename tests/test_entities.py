@@ -167,3 +167,44 @@ def test_a_name_is_unique_in_its_space(memory: hades.Memory) -> None:
     for taken in ("Bob", "design/x"):
         with pytest.raises(hades.Conflict):
             memory.rename("Ann", taken)
+
+
+def test_purging_a_merged_name_purges_that_one(memory: hades.Memory) -> None:
+    memory.relate("Jon Smith", "wrote", "p7")
+    memory.relate("John Smith", "wrote", "p8")
+    memory.merge("John Smith", "Jon Smith")
+    memory.purge("Jon Smith")
+    assert [str(e) for e in memory.edges()] == ["John Smith --[wrote]--> p8"]
+    assert [e.name for e in memory.entities()] == ["John Smith", "p8"]
+
+
+def test_purging_by_an_alias_takes_the_text_along(memory: hades.Memory) -> None:
+    memory.relate("Ann", "r", "B")
+    memory.remember("Ann", "private")
+    memory.add_alias("Ann", "Annie")
+    memory.purge("Annie")
+    assert memory.topics() == []
+
+
+def test_names_that_only_look_alike_stay_apart(memory: hades.Memory) -> None:
+    for names in (("C", "C++", "C#"), ("が", "か"), ("की", "का"), ("a+b", "a-c")):
+        memory.create_space(names[0])
+        space = memory.in_space(names[0])
+        for name in names:
+            space.relate(name, "is", "language")
+        assert {e.name for e in space.entities()} == {*names, "language"}
+
+
+def test_a_topic_spelled_otherwise_still_has_its_entitys_edges(memory: hades.Memory) -> None:
+    memory.relate("Ann", "works_at", "Acme")
+    memory.remember("ann", "a person")
+    assert len(memory.edges("ann")) == 1
+
+
+def test_forgetting_leaves_what_it_was_merged_with(memory: hades.Memory) -> None:
+    memory.relate("Ann", "r", "x")
+    memory.relate("Annette", "works_at", "Acme")
+    memory.merge("Annette", "Ann")
+    memory.remember("Ann", "text")
+    memory.forget("Ann")
+    assert [str(e) for e in memory.edges()] == ["Annette --[works_at]--> Acme"]

@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from damaging import edit
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -383,3 +384,38 @@ def test_an_export_that_was_cut_off_is_refused(full: hades.Memory, tmp_path: Pat
             with pytest.raises(hades.InvalidInput, match=r"is incomplete|contradicts"):
                 new.import_(tmp_path / "cut.jsonl")
             assert new.topics() == []
+
+
+def test_a_failed_export_leaves_no_snapshot_open(memory: hades.Memory) -> None:
+    class Full:
+        def write(self, _text: str) -> None:
+            raise OSError("no room")
+
+    memory.remember("a", "x")
+    with pytest.raises((hades.Unavailable, OSError), match="no room"):
+        memory.export(Full())  # type: ignore[arg-type]
+    assert memory.remember("log", "failed").version == 1
+
+
+def test_damage_is_not_exported_as_truth(path: Path, tmp_path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.remember("a", "short")
+    edit(path, "UPDATE states SET body = 'shirt'")
+    with hades.open(path) as memory, pytest.raises(hades.Corrupt):
+        memory.export(tmp_path / "out.jsonl")
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_into_takes_one_space_only(memory: hades.Memory, tmp_path: Path) -> None:
+    memory.remember("a", "x")
+    memory.create_space("private")
+    memory.in_space("private").remember("b", "y")
+    memory.export(tmp_path / "all.jsonl")
+    with pytest.raises(hades.InvalidInput, match="Several spaces"):
+        memory.import_(tmp_path / "all.jsonl", into="third")
+    assert [s.name for s in memory.spaces()] == ["default", "private"]
+
+
+def test_a_jsonl_export_of_one_moment_is_refused(memory: hades.Memory, tmp_path: Path) -> None:
+    with pytest.raises(hades.InvalidInput, match="all times"):
+        memory.at("now").export(tmp_path / "x.jsonl")

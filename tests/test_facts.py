@@ -394,3 +394,48 @@ def test_the_command_asks_too(path: Path) -> None:
     shell("relate", "Mia", "plays", "flute")
     assert "Did you mean 'plays'?" in shell.refused("change-fact", "Mia", "playz", "--to", "drums")
     shell("change-fact", "Mia", "playz", "--to", "drums", "--create")
+
+
+def test_an_edge_ends_once(memory: hades.Memory) -> None:
+    memory.relate("a", "r", "b", valid_from="2020")
+    memory.unrelate(1, at="2023")
+    with pytest.raises(hades.Conflict, match="ended already"):
+        memory.unrelate(1)
+    with pytest.raises(hades.InvalidInput, match="mistake"):
+        memory.unrelate(1, at="2019")
+    with pytest.raises(hades.InvalidInput, match="which relation"):
+        memory.unrelate("a")
+    assert len(memory.at("2022").edges()) == 1
+
+
+def test_a_fact_changed_in_the_past_leaves_the_present(memory: hades.Memory) -> None:
+    memory.relate("a", "r", "b", valid_from="2020")
+    memory.change_fact("a", "r", to="c", at="2023")
+    memory.change_fact("a", "r", to="d", at="2021")
+    holds = lambda time: [e.target.name for e in memory.at(time).edges("a")]  # noqa: E731
+    assert [holds(t) for t in ("2020-06", "2022", "2023-06")] == [["b"], ["d"], ["c"]]
+    assert [e.target.name for e in memory.edges("a")] == ["c"]
+
+
+def test_learning_of_an_earlier_start_stretches_the_edge(memory: hades.Memory) -> None:
+    first = memory.relate("a", "r", "b", valid_from="2021")
+    assert memory.relate("a", "r", "b", valid_from="2020").id == first.id
+    assert memory.relate("a", "r", "b", valid_from="2019", valid_to="2020-06").id == first.id
+    assert len(memory.edges("a", all=True)) == 1
+    assert len(memory.at("2019-06").edges("a")) == 1
+
+
+def test_exclusive_holds_also_for_what_is_known(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.relate("a", "r", "b")
+    clock.tick()
+    memory.relate("a", "r", "c")
+    clock.tick()
+    memory.relate("a", "r", "b", exclusive=True)
+    assert [e.target.name for e in memory.edges("a")] == ["b"]
+
+
+def test_saying_more_of_an_edge_keeps_the_rest(memory: hades.Memory) -> None:
+    memory.relate("a", "r", "b", weight=0.3, metadata={"j": 0})
+    edge = memory.relate("a", "r", "b", evidence="more", metadata={"k": 1})
+    assert (edge.weight, edge.evidence, dict(edge.metadata)) == (0.3, "more", {"j": 0, "k": 1})
+    assert memory.relate("x", "r", "y", weight=0).weight == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -424,3 +426,45 @@ def test_a_note_without_a_text_is_refused(memory: hades.Memory, text: str) -> No
         memory.remember("a/b", text)
     with pytest.raises(hades.NotFound):
         memory.get("a/b")
+
+
+@pytest.mark.embedded("a client has no snapshots")
+def test_a_write_inside_a_snapshot_is_refused_not_lost(memory: hades.Memory) -> None:
+    with memory.snapshot(), pytest.raises(hades.InvalidInput, match="snapshot"):
+        memory.remember("a", "x")
+    assert memory.topics() == []
+
+
+def test_reading_a_dropped_space_is_an_error(memory: hades.Memory) -> None:
+    memory.create_space("b")
+    space = memory.in_space("b")
+    memory.drop_space("b")
+    for read in (space.topics, space.edges, space.entities, space.stats, space.log):
+        with pytest.raises(hades.NotFound):
+            read()
+
+
+def test_a_finished_thread_leaves_no_file_open(memory: hades.Memory) -> None:
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("this system does not show open files")
+    memory.remember("a", "x")
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(50):
+        thread = threading.Thread(target=memory.get, args=("a",))
+        thread.start()
+        thread.join()
+    assert len(os.listdir("/proc/self/fd")) <= before + 4
+
+
+def test_line_ends_are_a_difference(memory: hades.Memory) -> None:
+    memory.remember("a", "x\ny")
+    memory.remember("a", "x\r\ny\n")
+    assert memory.diff("a").text
+
+
+@pytest.mark.embedded("a client has no snapshots")
+def test_the_users_own_errors_pass_through_a_batch(memory: hades.Memory) -> None:
+    with pytest.raises(FileNotFoundError), memory.batch():
+        Path("/nonexistent/file").read_text()
+    with pytest.raises(UnicodeDecodeError), memory.snapshot():
+        b"\xff".decode()

@@ -46,3 +46,15 @@ def test_a_wrong_setting_is_named(tmp_path: Path, text: str, says: str) -> None:
 def test_a_named_file_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(hades.InvalidInput, match="cannot be read"):
         load_settings({"HADES_CONFIG": str(tmp_path / "none.yaml")})
+
+
+def test_settings_apply_where_no_path_is_given(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with hades.open(path) as memory:
+        memory.create_space("work")
+    monkeypatch.setenv("HADES_PATH", str(path))
+    monkeypatch.setenv("HADES_SPACE", "work")
+    monkeypatch.setenv("HADES_ACTOR", "robot")
+    with hades.open() as memory:
+        memory.remember("a", "x")
+        assert memory.space == "work"
+        assert memory.log()[0].actor == "robot"

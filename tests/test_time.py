@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -263,3 +263,50 @@ def test_a_withdrawn_version_leaves_what_held_before_at_every_time(
         assert memory.get(topic, added.version).content == "Cyd"
     with pytest.raises(hades.Conflict):
         memory.withdraw("boss", 3)
+
+
+def test_forgetting_withdraws_plans(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("a", "x")
+    memory.remember("a", "secret plan", valid_from="in 2 weeks")
+    before = clock.micros
+    clock.tick(60)
+    memory.forget("a")
+    with pytest.raises(hades.NotFound):
+        memory.at("in 3 weeks").get("a")
+    known = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=before + 10)
+    assert memory.at(valid="in 3 weeks", known=known).get("a").content == "secret plan"
+    clock.tick(60)
+    memory.remember("a", "again")
+    assert memory.at("in 3 weeks").get("a").content == "again"
+    assert memory.check() == []
+
+
+def test_what_is_only_planned_can_be_forgotten(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("a", "plan", valid_from="in 2 weeks")
+    clock.tick(60)
+    memory.forget("a")
+    with pytest.raises(hades.NotFound):
+        memory.at("in 3 weeks").get("a")
+
+
+def test_a_state_replaced_from_its_start_never_held(memory: hades.Memory) -> None:
+    memory.remember("a", "x", valid_from="2024")
+    memory.remember("a", "y", valid_from="2024")
+    first, second = memory.history("a")
+    assert first.valid_to == first.valid_from
+    assert second.valid_to is None
+
+
+def test_the_known_axis_holds_for_names_and_edges(memory: hades.Memory, clock: HeldClock) -> None:
+    edge = memory.relate("Ann", "r", "x", valid_from="2023")
+    clock.set("2024-03-01")
+    memory.add_alias("Ann", "Annie")
+    memory.unrelate(edge.id)
+    then = memory.at(known="2024-02-01")
+    with pytest.raises(hades.NotFound):
+        then.edges("Annie")
+    assert then.entities("Ann")[0].aliases == ()
+    (belief,) = then.edge(edge.id)
+    assert belief.retired_at is None
+    with pytest.raises(hades.NotFound):
+        memory.at("2024-02-01").when_changed("Ann", "r")

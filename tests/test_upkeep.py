@@ -185,3 +185,62 @@ def test_dropping_a_space_leaves_no_byte_behind(path: Path) -> None:
         assert SECRET.encode() not in _bytes_of(path.parent)
         assert memory.remember("b", "fine").version == 1
         assert memory.check() == []
+
+
+@pytest.mark.slow
+def test_purging_among_hundreds_leaves_no_byte(path: Path) -> None:
+    with hades.open(path) as memory:
+        with memory.batch():
+            for number in range(300):
+                memory.remember(f"person-{number:04}-xyzzy", f"secret-{number:04} " * 20)
+            for number in range(0, 300, 7):
+                memory.remember(f"person-{number:04}-xyzzy", f"secret-{number:04} edited " * 30)
+        with memory.batch():
+            for number in range(0, 300, 2):
+                memory.purge(f"person-{number:04}-xyzzy")
+        memory.remember("after", "the batch the file is wiped")
+    left = path.read_bytes()
+    for number in range(0, 300, 2):
+        assert f"person-{number:04}-xyzzy".encode() not in left
+        assert f"secret-{number:04}".encode() not in left
+
+
+def test_a_left_over_log_is_not_replayed_into_a_new_memory(path: Path) -> None:
+    Path(f"{path}-wal").write_bytes(b"old pages")
+    with pytest.raises(hades.Conflict, match="left from a memory"):
+        hades.open(path)
+
+
+def test_a_restored_memory_gives_out_no_number_twice(path: Path, tmp_path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.backup(tmp_path / "b.hades")
+        memory.create_space("b")
+        old = memory.in_space("b")
+        memory.relate("A", "r", "x")
+        memory.relate("B", "r", "y")
+        memory.merge("A", "B")
+        assert len(memory.edges("A")) == 2
+        change = memory.change
+        memory.restore(tmp_path / "b.hades")
+        assert memory.change > change
+        assert memory.log()[0].action == "restore"
+        memory.create_space("c")
+        memory.in_space("c").remember("secret of c", "x")
+        with pytest.raises(hades.NotFound):
+            old.topics()
+        memory.relate("A", "r", "x")
+        memory.relate("B", "r", "y")
+        assert len(memory.edges("A")) == 1
+
+
+def test_restoring_waits_for_a_writer_then_says_so(path: Path, tmp_path: Path) -> None:
+    with hades.open(path, busy_timeout_s=0.3) as memory, hades.open(path) as other:
+        memory.remember("a", "x")
+        memory.backup(tmp_path / "b.hades")
+        with other.batch():
+            other.remember("b", "y")
+            with pytest.raises(hades.Unavailable, match="writing"):
+                memory.restore(tmp_path / "b.hades")
+        with memory.batch(), pytest.raises(hades.InvalidInput, match="inside a batch"):
+            memory.restore(tmp_path / "b.hades")
+        assert memory.get("b").content == "y"

@@ -160,3 +160,26 @@ def test_moving_to_another_encoder(path: Path) -> None:
         assert memory.inside.finder.encoder.model.startswith("minilm-")
         with pytest.raises(hades.InvalidInput):
             memory.reembed("nonsense")
+
+
+def test_history_twice_is_history_once(tmp_path: Path, path: Path) -> None:
+    repo = tmp_path / "repo"
+    repo.mkdir()
+    _git(repo, "init", "-b", "main")
+    (repo / "k.py").write_text("x = 1\n")
+    (repo / "gone.md").write_text("# Gone\n\nsoon\n")
+    _commit(repo, "2024-01-10", "one")
+    _git(repo, "mv", "k.py", "kk.py", day="2024-02-10")
+    (repo / "gone.md").unlink()
+    _commit(repo, "2024-02-10", "two")
+    (repo / "gone.md").write_text("# Back\n\nagain\n")
+    _commit(repo, "2024-03-10", "three")
+    with hades.open(path) as memory:
+        memory.ingest(repo, history=True)
+        topics, change = [t.name for t in memory.topics()], memory.change
+        again = memory.ingest(repo, history=True)
+        assert (again.added, again.changed, again.skipped) == (0, 0, [])
+        assert ([t.name for t in memory.topics()], memory.change) == (topics, change)
+        (repo / "kk.py").write_text("x = 2\n")
+        _commit(repo, "2024-04-10", "four")
+        assert memory.ingest(repo, history=True).changed == 2  # the file and the messages

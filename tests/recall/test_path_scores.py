@@ -213,3 +213,10 @@ def test_no_path_of_a_recall_is_more_certain_than_its_passages(memory: hades.Mem
     for path in recall.paths:
         known = [believed[node.name] for node in path.nodes if node.name in believed]
         assert path.score <= min(known, default=1.0)
+
+
+def test_evidence_of_one_long_word_is_cut(memory: hades.Memory) -> None:
+    memory.remember("a", "# Mercury\n\nText.")
+    memory.relate("a", "needs", "b", evidence="x" * 5_000)
+    (path, *_) = memory.paths("a", "b")
+    assert len(path.steps[-1].snippet) < 100

@@ -279,3 +279,11 @@ def test_a_memory_for_reading_without_vectors_of_facts_answers(
     with closing(sqlite3.connect(without_vectors)) as database:
         (count,) = database.execute("SELECT count(*) FROM embeddings WHERE node & 7 = 3").fetchone()
     assert count == 1
+
+
+def test_facts_told_of_what_is_named_are_in_the_answer(memory: hades.Memory) -> None:
+    memory.relate("Ann Lee", "works_at", "Acme", valid_from="2020")
+    assert "Acme" in memory.recall("Where does Ann Lee work?").context
+    memory.remember("people/ann", "Ann Lee works at Acme.", valid_from="2020")
+    memory.change_fact("Ann Lee", "works_at", to="Globex", at="2022")
+    assert "works_at]--> Globex" in memory.recall("Where does Ann Lee work?").context

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
 import sqlite3
 import threading
@@ -155,3 +156,34 @@ def test_closing_a_store_stops_what_another_thread_reads(path: Path, reading: st
     store.close()
     thread.join()
     assert [str(error) for error in errors] == ["This memory is closed: open it again."]
+
+
+def _write_many(path: Path, name: str, count: int) -> None:
+    with hades.open(path) as memory:
+        for number in range(count):
+            memory.remember(f"{name}/{number}", "x")
+
+
+def _in_another_process(path: Path, name: str, count: int) -> None:
+    worker = multiprocessing.get_context("spawn").Process(
+        target=_write_many, args=(path, name, count)
+    )
+    worker.start()
+    worker.join()
+    assert worker.exitcode == 0
+
+
+@pytest.mark.slow
+def test_opening_a_file_twice_in_one_process_keeps_its_locks(path: Path) -> None:
+    """Closing a descriptor drops POSIX locks: others then thought the file was nobody's."""
+    memory = hades.open(path)
+    memory.remember("first", "x")
+    hades.open(path).close()
+    _in_another_process(path, "b", 1)
+    for number in range(20):
+        memory.remember(f"a/{number}", "x")
+    _in_another_process(path, "c", 20)
+    memory.close()
+    with hades.open(path) as again:
+        assert len(again.topics("a/*")) == 20
+        assert len(again.topics("c/*")) == 20

@@ -1,14 +1,73 @@
-"""What reviewers found in recall, its indexes and ingestion; each kept as it was shown."""
+"""After a write, a plan that came true or a purge, a search finds what holds and nothing else."""
 
 from __future__ import annotations
 
-import json
+import threading
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 import hades
+from tests.conftest import HeldClock
 
 
+def test_a_search_inside_a_batch_cannot_poison_the_index(memory: hades.Memory) -> None:
+    memory.remember("a", "alpha walrus")
+    with pytest.raises(hades.InvalidInput, match="not inside"), memory.batch():  # noqa: PT012
+        memory.remember("c", "gamma octopus")
+        memory.search("octopus")
+    memory.remember("d", "delta squid")
+    assert [h.chunk.topic for h in memory.search("squid", retriever="words")] == ["d"]
+    assert memory.search("octopus", retriever="words") == []
+
+
+def test_a_purge_leaves_other_handles_searching(path: Path) -> None:
+    with hades.open(path) as first, hades.open(path) as second:
+        first.remember("a", "alpha")
+        first.remember("b", "beta")
+        for memory in (first, second):
+            assert memory.search("alpha", retriever="words")
+        first.purge("b")
+        for memory in (second, first, second):
+            assert [h.chunk.topic for h in memory.search("alpha", retriever="words")] == ["a"]
+            assert memory.search("beta", retriever="words") == []
+        second.remember("c", "gamma")
+        assert first.search("gamma", retriever="words")
+
+
+def test_a_purge_in_a_batch_leaves_no_word_in_the_index(path: Path) -> None:
+    with hades.open(path) as memory, hades.open(path) as other:
+        memory.remember("a", "the xylophonist")
+        memory.remember("b", "beta")
+        assert memory.search("xylophonist", retriever="words")
+        with memory.batch():
+            memory.purge("a")
+            thread = threading.Thread(target=other.search, args=("xylophonist",))
+            thread.start()
+            thread.join()
+        assert memory.search("xylophonist", retriever="words") == []
+        searcher = memory.inside.finder.indexes.words._searcher
+        assert searcher.doc_freq("exact", "xylophonist") == 0
+
+
+def test_a_plan_that_came_true_is_found(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("a", "apples are green")
+    memory.remember("a", "zebras will run", valid_from="in 2 hours")
+    for retriever in ("meaning", "words"):
+        assert [h.chunk.version for h in memory.search("zebras apples", retriever=retriever)] == [1]
+    clock.tick(3 * 3600)
+    for retriever in ("meaning", "words"):
+        assert [h.chunk.version for h in memory.search("zebras apples", retriever=retriever)] == [2]
+
+
+@pytest.mark.embedded("a server gives at most 1,000 hits")
+def test_a_huge_limit_is_no_more_than_there_is(memory: hades.Memory) -> None:
+    memory.remember("a", "alpha")
+    assert len(memory.search("alpha", 10**12)) == 1
+
+
+@pytest.mark.embedded("a client ingests outside batches only")
 def test_text_of_an_undone_batch_never_comes_back(memory: hades.Memory, tmp_path: Path) -> None:
     note = tmp_path / "n.md"
     note.write_text("The cat sleeps in the kitchen all day long.\n")
@@ -70,49 +129,3 @@ def test_a_plan_leaves_todays_text_in_todays_graph(path: Path) -> None:
         memory.search("today")
     with hades.open(path) as memory:
         assert "a@1#0" in [one.node.name for one in memory.neighbours("a")]
-
-
-def test_evidence_of_one_long_word_is_cut(memory: hades.Memory) -> None:
-    memory.remember("a", "# Mercury\n\nText.")
-    memory.relate("a", "needs", "b", evidence="x" * 5_000)
-    (path, *_) = memory.paths("a", "b")
-    assert len(path.steps[-1].snippet) < 100
-
-
-def test_facts_told_of_what_is_named_are_in_the_answer(memory: hades.Memory) -> None:
-    memory.relate("Ann Lee", "works_at", "Acme", valid_from="2020")
-    assert "Acme" in memory.recall("Where does Ann Lee work?").context
-    memory.remember("people/ann", "Ann Lee works at Acme.", valid_from="2020")
-    memory.change_fact("Ann Lee", "works_at", to="Globex", at="2022")
-    assert "works_at]--> Globex" in memory.recall("Where does Ann Lee work?").context
-
-
-def test_links_of_texts_are_called_by_their_name(memory: hades.Memory, tmp_path: Path) -> None:
-    folder = tmp_path / "proj"
-    folder.mkdir()
-    (folder / "team.md").write_text("# Team\n\nWho we are.\n")
-    (folder / "incident.md").write_text("# Incident\n\nSee [the team](team.md).\n")
-    memory.ingest(folder)
-    steps = [step for one in memory.paths("proj/incident.md", "proj/team.md") for step in one.steps]
-    assert "refers_to" in {step.relation for step in steps}
-    assert "same as" not in {step.relation for step in steps}
-
-
-def test_two_files_with_one_record_id_do_not_overwrite_each_other(
-    memory: hades.Memory, tmp_path: Path
-) -> None:
-    for name, text in (("x", "alpha"), ("y", "beta")):
-        (tmp_path / f"{name}.jsonl").write_text(json.dumps({"id": "a", "text": text}))
-    first = memory.ingest(tmp_path, prefix="two")
-    assert (first.added, len(first.skipped)) == (1, 1)
-    again = memory.ingest(tmp_path, prefix="two")
-    assert (again.added, again.changed, again.unchanged) == (0, 0, 1)
-
-
-def test_a_path_that_is_not_there_does_not_stop_the_others(
-    memory: hades.Memory, tmp_path: Path
-) -> None:
-    (tmp_path / "here.md").write_text("# Here\n\nText.\n")
-    summary = memory.ingest(tmp_path / "here.md", tmp_path / "not_here.md")
-    assert summary.added == 1
-    assert "not_here.md" in summary.skipped[0][0]
