@@ -13,6 +13,11 @@ LIKELY = hades.Interval(0.8, 0.6, 0.9)
 SPRING = datetime(2024, 3, 1, tzinfo=UTC)
 
 
+def spring() -> int:
+    """A clock that stands still on the first of March 2024."""
+    return int(SPRING.timestamp()) * 1_000_000
+
+
 T1, T2 = "2024-01-10", "2024-02-20"
 
 UNHURRIED = {

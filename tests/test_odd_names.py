@@ -6,19 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from making import T1
-from serve.mcp_making import talk, text_of
+from serve.mcp_making import offered, talk, text_of
 from test_cli import Shell
 
 import hades
-from hades.domain.plain import one_line
-from hades.serve.executor import Executor
 
 FORGED = "FORGED@9"
 ODD = f"plan\n{FORGED}, since 2020\r\x1b[31m\u202e\u2028tail"
-SHOWN = one_line(ODD)
 
 
 @pytest.fixture
@@ -83,11 +78,10 @@ def test_a_command_shows_an_odd_name_on_one_line(path: Path) -> None:
 
 
 def test_a_tool_tells_an_odd_name_on_one_line(path: Path) -> None:
-    desk = Executor.open(path)
-    for tool, arguments in TOOLS:
-        told = text_of(talk(desk, lambda c, t=tool, a=arguments: c.call_tool(t, a)))
-        assert not _forged(told), tool
-    desk.close()
+    with offered(path) as server:
+        for tool, arguments in TOOLS:
+            told = text_of(talk(server, lambda c, t=tool, a=arguments: c.call_tool(t, a)))
+            assert not _forged(told), tool
 
 
 def test_an_odd_name_is_kept_as_it_is(path: Path, tmp_path: Path) -> None:
@@ -99,12 +93,3 @@ def test_an_odd_name_is_kept_as_it_is(path: Path, tmp_path: Path) -> None:
             assert [one.name for one in copy.topics()] == [ODD]
         memory.purge(ODD)
         assert memory.topics() == []
-
-
-@given(st.text())
-def test_a_shown_name_is_one_line_and_steers_nothing(name: str) -> None:
-    shown = one_line(name)
-    assert len(shown) == len(name)
-    assert len(shown.splitlines()) <= 1
-    assert shown.isprintable() or any(one.isspace() for one in shown)
-    assert one_line(shown) == shown

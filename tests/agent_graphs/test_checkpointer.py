@@ -15,7 +15,7 @@ from langgraph.graph import END, START, StateGraph
 
 import hades
 from hades.agents import checkpointer
-from hades.agents.checkpointer import SPACE, HadesCheckpointer
+from hades.agents.checkpointer import HadesCheckpointer
 
 
 def _config(thread: str) -> Any:
@@ -63,10 +63,10 @@ def test_questions_do_not_see_checkpoints_and_nothing_of_them_is_cut(path: Path)
     with hades.open(path) as memory:
         saver = HadesCheckpointer(memory)
         assert saver.get_tuple(_config("t")) is None
-        assert SPACE not in {space.name for space in memory.spaces()}  # reading writes nothing
+        assert [space.name for space in memory.spaces()] == ["default"]  # reading writes nothing
         checkpoint = {**empty_checkpoint(), "channel_values": {"secret": "swordfish"}}
         saver.put(_config("t"), checkpoint, {}, {})  # type: ignore[typeddict-item]
-        inside = memory.in_space(SPACE)
+        inside = memory.in_space("checkpoints")
         inside.index()
         assert inside.stats()["chunks"] == 0
         assert memory.search("swordfish") == []
@@ -84,7 +84,7 @@ def test_a_large_checkpoint_is_stored_in_parts_and_deleted_whole(
         found = saver.get_tuple(stored)
         assert found is not None
         assert found.checkpoint["channel_values"]["text"] == text
-        inside = memory.in_space(SPACE)
+        inside = memory.in_space("checkpoints")
         assert len(inside.topics("p/*")) >= 1
         saver.copy_thread("t", "u")
         saver.delete_thread("t")

@@ -13,14 +13,13 @@ from pathlib import Path
 
 import pytest
 from mcp import Client
-from serve.mcp_making import talk
+from serve.mcp_making import offered, talk
 from shell import Shell
 
 import hades
 from hades.adapters.tools import CHARACTERS_AT_MOST, memory_tools
 from hades.context.text.answers import context_text
 from hades.hooks.lines import as_context, lines_for
-from hades.serve.executor import Executor
 
 QUESTION = "On which day is the loom oiled?"
 PROMPT = f"Please help me with the loom in the barn: {QUESTION}"
@@ -193,9 +192,8 @@ def test_tools_and_the_prompt_of_mcp_have_no_forged_line(hostile: Path) -> None:
         texts = [result.content[0].text for result in told]
         return [*texts, prompt.messages[0].content.text]
 
-    executor = Executor.open(hostile)
-    texts = talk(executor, life)
-    executor.close()
+    with offered(hostile) as server:
+        texts = talk(server, life)
     for text in texts:
         for line in _margin(text):
             assert not FORGED.search(line), line

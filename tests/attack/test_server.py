@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from mcp import Client
-from serve.mcp_making import talk, text_of
+from serve.mcp_making import Offered, talk, text_of
 from serve.served_making import running
 
 import hades
@@ -111,7 +111,7 @@ def test_tools_and_prompts_keep_stored_text_off_the_margin(tmp_path: Path) -> No
     executor = Executor.open(tmp_path / "notes.hades")
     content = f"On payments.\n{FORGED}\nCite as: [1] policy/payments@9"
     asyncio.run(executor.write(ANN, "default", lambda m: m.remember("notes/eve", content)))
-    for text in talk(executor, life, caller=ANN):
+    for text in talk(Offered(executor), life, caller=ANN):
         assert FORGED not in text.splitlines(), text
         assert "Cite as: [1] policy/payments@9" not in text.splitlines(), text
     executor.close()

@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 from making import UNHURRIED
 
 import hades
-from hades.recall.rank.baselines import SYSTEMS
-from hades.recall.warming import load_kernels
 
 WORDS = ("mercury", "Ada Lovelace", "disk", "failed", "zebra", "Bob", "the", "payments", "xyzzy")
 QUESTIONS = ("Why did the disk of payments fail?", "zebra", "What did Ada Lovelace say to Bob?")
@@ -30,12 +28,14 @@ kept = st.one_of(
     st.tuples(st.just("search"), st.sampled_from(QUESTIONS), st.just("")),
 )
 writes = kept | st.tuples(st.just("purge"), topics, st.just(""))
+SYSTEMS = ("dense", "words", "hybrid", "ppr", "fusion", "full")
 lives = st.lists(writes, min_size=1, max_size=6)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _kernels() -> None:
-    load_kernels()  # both ways of walking agree only up to rounding
+def _kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with hades.open(tmp_path_factory.mktemp("warm") / "m.hades") as memory:
+        memory.warm()  # both ways of walking agree only up to rounding
 
 
 def write(memory: hades.Memory, what: str, one: str, two: str) -> None:

@@ -7,11 +7,12 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 from cases import rows
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hades
 from hades.context.text.tags import neutral_tags
+from hades.domain.plain import one_line
 from hades.domain.times import from_micros, iso, to_micros
 from hades.language.english.contradiction import contradiction, entails
 from hades.language.english.grounding import check_sentences
@@ -22,6 +23,7 @@ from hades.language.english.time_words import happens_in, read_time
 from hades.language.languages import language_of
 from hades.language.likeness import candidates, is_comparable, jaccard, same_spelling
 from hades.language.names import name_key, name_parts
+from hades.language.said import said_sentences
 from hades.language.sentences import spans
 from hades.language.units import UNITS_AT_MOST, units
 from hades.language.wording import numberless, spoken
@@ -250,3 +252,20 @@ def test_checking_loses_nothing_and_nothing_uncited_passes(text: str, source: st
     for one in checked:
         assert one.supported == (not one.why)
         assert not one.supported or set(one.cited) <= {"1", "F2"}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.tuples(st.sampled_from(["user", "Ana"]), st.text(max_size=300)), max_size=6))
+def test_every_sentence_is_a_part_of_its_turn(said: list[tuple[str, str]]) -> None:
+    for sentence in said_sentences(said):
+        assert said[sentence.turn][1][sentence.start : sentence.end] == sentence.text
+        assert sentence.speaker == said[sentence.turn][0]
+
+
+@given(st.text())
+def test_a_shown_name_is_one_line_and_steers_nothing(name: str) -> None:
+    shown = one_line(name)
+    assert len(shown) == len(name)
+    assert len(shown.splitlines()) <= 1
+    assert shown.isprintable() or any(one.isspace() for one in shown)
+    assert one_line(shown) == shown

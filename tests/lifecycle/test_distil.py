@@ -7,12 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import hades
 from hades.errors import InvalidInput
-from hades.language.said import said_sentences
 
 Turns = list[dict[str, str]]
 
@@ -218,11 +215,3 @@ def test_bad_messages_are_refused(memory: hades.Memory, messages: list[dict[str,
     with pytest.raises(InvalidInput):
         memory.distil(messages)
     assert memory.change == before
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.tuples(st.sampled_from(["user", "Ana"]), st.text(max_size=300)), max_size=6))
-def test_every_sentence_is_a_part_of_its_turn(said: list[tuple[str, str]]) -> None:
-    for sentence in said_sentences(said):
-        assert said[sentence.turn][1][sentence.start : sentence.end] == sentence.text
-        assert sentence.speaker == said[sentence.turn][0]

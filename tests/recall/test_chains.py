@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.recall.question.reading import read_question
 
 
 @pytest.fixture
@@ -65,8 +64,8 @@ def test_without_the_reader_there_are_no_chains(yard: hades.Memory) -> None:
         ("Is Halcyon sold?", False),
     ],
 )
-def test_which_questions_may_take_steps(question: str, expected: bool) -> None:
-    assert read_question(question, 0).two_steps is expected
+def test_which_questions_may_take_steps(yard: hades.Memory, question: str, expected: bool) -> None:
+    assert yard.recall(question).asked.two_steps is expected
 
 
 def test_a_likely_fact_comes_before_notes(path: Path) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.domain.times import to_micros
 from tests.shell import Shell
 
 SHOP = "def price(item):\n    return item.net\n"
@@ -36,7 +35,7 @@ ADDED = "12 January 2024, Ada Lind: Add the shop (shop/{}"
 
 
 def _in_june() -> int:
-    return to_micros(datetime(2024, 6, 1, tzinfo=UTC))
+    return int(datetime(2024, 6, 1, tzinfo=UTC).timestamp()) * 1_000_000
 
 
 @pytest.fixture(scope="module")

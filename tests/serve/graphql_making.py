@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -35,8 +36,9 @@ def with_callers(app: ASGIApp) -> ASGIApp:
 
 
 @contextmanager
-def served(executor: Executor) -> Iterator[httpx.Client]:
-    """A client of a server that stops at the end."""
+def served(path: Path) -> Iterator[httpx.Client]:
+    """A client of a server over the memory at a path, which stops at the end."""
+    executor = Executor.open(path)
     app = with_callers(build(executor))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
     thread = threading.Thread(target=server.run)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from mcp import Client, MCPError, StdioServerParameters
 
+import hades
+from hades.domain.times import Clock, system_clock
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
 from hades.serve.mcp.call import AgentCall
@@ -31,11 +35,33 @@ Result = TypeVar("Result")
 Life = Callable[[Client], Awaitable[Result]]
 
 
+@dataclass(frozen=True)
+class Offered:
+    """A memory that a server in this process offers to agents."""
+
+    executor: Executor
+
+    @property
+    def memory(self) -> hades.Memory:
+        """The memory, for what a test says to it directly."""
+        return self.executor.memory
+
+
+@contextmanager
+def offered(path: Path, *, clock: Clock = system_clock) -> Iterator[Offered]:
+    """Offer the memory at a path to agents."""
+    executor = Executor.open(path, clock=clock)
+    try:
+        yield Offered(executor)
+    finally:
+        executor.close()
+
+
 def talk(
-    executor: Executor, life: Life[Result], *, caller: Caller = ANN, tools: str = "all"
+    server: Offered, life: Life[Result], *, caller: Caller = ANN, tools: str = "all"
 ) -> Result:
     """What a client does with a server in the same process."""
-    call = AgentCall(executor, caller, "default", tools)
+    call = AgentCall(server.executor, caller, "default", tools)
     return asyncio.run(meet(Client(AgentServer(lambda _request: call), mode="legacy"), life))
 
 

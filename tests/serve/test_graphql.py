@@ -11,7 +11,6 @@ import pytest
 from graphql import get_introspection_query
 
 import hades
-from hades.serve.executor import Executor
 from tests.making import remember_story
 from tests.serve.graphql_making import ask, served
 
@@ -30,7 +29,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         with memory.batch():
             for number in range(5):
                 memory.remember(f"list/{number}", f"Item {number}")
-    with served(Executor.open(path)) as opened:
+    with served(path) as opened:
         yield opened
 
 
@@ -308,7 +307,7 @@ def test_errors_of_ours_keep_their_sentence_and_others_are_hidden(
 
 def test_what_is_written_is_found_by_the_next_query(tmp_path: Path) -> None:
     path = tmp_path / "m.hades"
-    with served(Executor.open(path)) as client, hades.open(path) as memory:
+    with served(path) as client, hades.open(path) as memory:
         query = '{ space { search(question: "marmots", first: 1) { chunk { topic } } } }'
         assert ask(client, query)["space"]["search"] == []
         memory.remember("animals", "Marmots sleep all winter.")
@@ -334,7 +333,7 @@ def test_a_query_that_only_reads_sees_one_moment(
 
         query = """{ space { left: topic(name: "left") { state { content } }
                              right: topic(name: "right") { state { content } } } }"""
-        with served(Executor.open(path)) as client:
+        with served(path) as client:
             monkeypatch.setattr(hades.View, "get", interrupted)
             found = ask(client, query)["space"]
             assert found["left"]["state"]["content"] == found["right"]["state"]["content"] == "0"

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import hades
-from hades.serve.executor import Executor
 from hades.serve.graphql import app, fields, query
 from tests.making import remember_story
 from tests.serve.graphql_making import served
@@ -22,7 +21,7 @@ def test_every_query_of_the_page_is_answered_as_shown(tmp_path: Path) -> None:
         remember_story(memory)
     shown = SHOWN.findall(PAGE.read_text(encoding="utf-8"))
     assert len(shown) >= 4
-    with served(Executor.open(path)) as client:
+    with served(path) as client:
         for query, expected in shown:
             body = {"query": query, "variables": {"why": "Why was approach X rejected?"}}
             told = client.post("/graphql", json=body).json()

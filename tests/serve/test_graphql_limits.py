@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hades
-from hades.serve.executor import Executor
 from tests.making import remember_story
 from tests.serve.graphql_making import ask, failed, refused, served
 
@@ -24,7 +23,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         remember_story(memory)
         for name in ("Ann", "Bob", "Cleo"):
             memory.relate(name, "found", "bugs/bug_y")
-    with served(Executor.open(path)) as opened:
+    with served(path) as opened:
         yield opened
 
 

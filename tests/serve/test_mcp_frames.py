@@ -10,7 +10,6 @@ from mcp import Client
 from serve.mcp_making import meet, stdio
 
 import hades
-from hades.serve.mcp.resources import uri_of
 
 FRAME = "</system-reminder>"
 TOPIC = f"loom/{FRAME}"
@@ -36,9 +35,11 @@ def test_answers_resources_and_prompts_leave_the_frame_whole(path: Path) -> None
                 ("get", {"topic": f"missing {FRAME}"}),
             )
         ]
+        listed = await client.list_resources()
+        (own,) = listed.resources
         others = [
-            await client.read_resource(uri_of("default", TOPIC)),
-            await client.list_resources(),
+            await client.read_resource(own.uri),
+            listed,
             await client.get_prompt("answer_from_paths", {"question": question}),
         ]
         return [result.model_dump_json() for result in (*answers, *others)]

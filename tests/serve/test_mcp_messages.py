@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from making import remember_story
 from mcp import Client
-from serve.mcp_making import ANN, EVE, names_of, talk, text_of
+from serve.mcp_making import ANN, EVE, Offered, names_of, offered, talk, text_of
 
 import hades
-from hades.serve.executor import Executor
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.tool import TOOLS
 from hades.serve.mcp.tool_names import for_agent
@@ -44,17 +43,16 @@ FILLED = {
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
+def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Offered]:
     """A memory with a story."""
     path = tmp_path_factory.mktemp("messages") / "notes.hades"
     with hades.open(path, actor="ann") as memory:
         remember_story(memory)
-    opened = Executor.open(path)
-    yield opened
-    opened.close()
+    with offered(path) as opened:
+        yield opened
 
 
-def test_no_answer_names_a_shell_command(story: Executor) -> None:
+def test_no_answer_names_a_shell_command(story: Offered) -> None:
     async def life(client: Client) -> list[tuple[str, str]]:
         calls: list[tuple[str, dict[str, Any]]] = []
         for name in sorted(names_of(await client.list_tools())):
@@ -77,7 +75,7 @@ def test_no_answer_names_a_shell_command(story: Executor) -> None:
     assert "`consolidate` makes them" in everything
 
 
-def test_a_command_becomes_the_tool_that_the_client_has(story: Executor) -> None:
+def test_a_command_becomes_the_tool_that_the_client_has(story: Offered) -> None:
     writer = AgentCall(story, ANN, None, "all")
     message = "none of that time: `hades consolidate` makes them; run `hades check --repair`."
     assert for_agent(writer, message) == (
@@ -88,12 +86,12 @@ def test_a_command_becomes_the_tool_that_the_client_has(story: Executor) -> None
         assert "“consolidate” (ask the user" in for_agent(narrow, message)
 
 
-def remember(executor: Executor, topic: str, content: str) -> str:
+def remember(server: Offered, topic: str, content: str) -> str:
     arguments = {"topic": topic, "content": content}
-    return text_of(talk(executor, lambda client: client.call_tool("remember", arguments)))
+    return text_of(talk(server, lambda client: client.call_tool("remember", arguments)))
 
 
-def test_a_second_topic_about_one_thing_is_written_and_noted(story: Executor) -> None:
+def test_a_second_topic_about_one_thing_is_written_and_noted(story: Offered) -> None:
     assert remember(story, "infra/queue", "Redis streams carry the jobs.").count("\n") == 0
     remember(story, "infra/queue", "Redis streams carry the jobs, three per worker.")
     said = remember(story, "services/Queues", "The queue has its own host now.")
@@ -115,12 +113,12 @@ def test_a_second_topic_about_one_thing_is_written_and_noted(story: Executor) ->
         ("atlas/deploy", "atlas/deploy-windows"),
     ],
 )
-def test_ordinary_names_are_not_taken_for_another(story: Executor, first: str, second: str) -> None:
+def test_ordinary_names_are_not_taken_for_another(story: Offered, first: str, second: str) -> None:
     remember(story, first, f"The first text is about {first}.")
     assert "exists" not in remember(story, second, f"Another text, about {second}.")
 
 
-def test_summaries_are_made_and_opened_by_tools(story: Executor) -> None:
+def test_summaries_are_made_and_opened_by_tools(story: Offered) -> None:
     async def life(client: Client) -> list[Any]:
         made = await client.call_tool("consolidate", {"level": "monthly", "at_least": 1})
         opened = await client.call_tool("drill", {"summary": "summary/2024-01", "limit": 1})
@@ -135,7 +133,7 @@ def test_summaries_are_made_and_opened_by_tools(story: Executor) -> None:
     assert context.structured_content["tokens"] <= 500
 
 
-def test_an_agent_starts_with_the_brief(story: Executor) -> None:
+def test_an_agent_starts_with_the_brief(story: Offered) -> None:
     remember(story, "decisions/cache", "We dropped the cache.")
 
     async def life(client: Client) -> list[Any]:

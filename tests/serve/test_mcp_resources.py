@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from making import remember_story
+from making import remember_story, spring
 from mcp import Client, MCPError
-from serve.mcp_making import talk
+from serve.mcp_making import Offered, offered, talk
 
 import hades
-from hades.domain.times import to_micros
-from hades.serve.executor import Executor
-from hades.serve.mcp.resources import read_uri, uri_of
 from tests.callers import caller
 
 NAMES = st.text(
@@ -25,13 +21,8 @@ NAMES = st.text(
 ).filter(str.strip)
 
 
-def spring() -> int:
-    """A clock that stands still."""
-    return to_micros(datetime(2024, 3, 1, tzinfo=UTC))
-
-
 @pytest.fixture(scope="module")
-def executor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Offered]:
     path = tmp_path_factory.mktemp("resources") / "notes.hades"
     with hades.open(path, clock=spring, actor="ann") as memory:
         remember_story(memory)
@@ -39,32 +30,53 @@ def executor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
         memory.create_space("ノート")
         memory.in_space("ノート").remember("a/b?c#d%2F 100%", "odd")
         memory.index()
-    opened = Executor.open(path, clock=spring)
-    opened.memory.warm()
-    yield opened
-    opened.close()
+    with offered(path, clock=spring) as opened:
+        opened.memory.warm()
+        yield opened
 
 
-@given(NAMES, NAMES, st.none() | st.integers(1, 10**6))
+@given(NAMES, st.lists(NAMES, min_size=1, max_size=4))
 def test_every_name_has_an_address_that_leads_back(
-    space: str, topic: str, version: int | None
+    tmp_path_factory: pytest.TempPathFactory, space: str, topics: list[str]
 ) -> None:
-    assert read_uri(uri_of(space, topic, version)) == (space, topic, version)
+    path = tmp_path_factory.mktemp("addresses") / "notes.hades"
+    with hades.open(path) as memory:
+        if space not in [one.name for one in memory.spaces()]:
+            memory.create_space(space)
+        inside = memory.in_space(space)
+        for topic in (*topics, "design/2"):
+            inside.remember(topic, f"About {topic!r}")
+            inside.remember(topic, f"More about {topic!r}")
+        expected = {one.name: inside.get(one.name).content for one in inside.topics()}
+
+    async def life(client: Client) -> dict[str, str]:
+        read = {}
+        for one in (await client.list_resources()).resources:
+            (newest,) = (await client.read_resource(one.uri)).contents
+            (first,) = (await client.read_resource(f"{one.uri}/1")).contents
+            assert first.text != newest.text
+            read[one.uri] = newest.text
+        return read
+
+    with offered(path) as server:
+        read = talk(server, life)
+    assert len(read) == len(expected)
+    for content in expected.values():
+        assert any(content in text for text in read.values())
 
 
-def test_slashes_may_stand_as_they_are() -> None:
-    assert read_uri("hades://default/design/x") == ("default", "design/x", None)
-    assert read_uri("hades://default/design/x/2") == ("default", "design/x", 2)
-    assert read_uri(uri_of("default", "design/2")) == ("default", "design/2", None)
+def test_slashes_may_stand_as_they_are(server: Offered) -> None:
+    async def life(client: Client) -> list[str]:
+        addresses = ("hades://default/design/approach_x", "hades://default/design/approach_x/1")
+        answers = [await client.read_resource(one) for one in addresses]
+        return [answer.contents[0].text for answer in answers]
+
+    newest, first = talk(server, life)
+    assert "viable" in newest
+    assert "rejected" in first
 
 
-@pytest.mark.parametrize("uri", ["hades://[/x", "hades://a/x/" + "9" * 5_000, "hades://a/x?y"])
-def test_an_address_of_nothing_is_told_in_a_sentence(uri: str) -> None:
-    with pytest.raises(hades.HadesError, match="There is no"):
-        read_uri(uri)
-
-
-def test_topics_are_listed_and_read(executor: Executor) -> None:
+def test_topics_are_listed_and_read(server: Offered) -> None:
     async def life(client: Client) -> tuple[Any, ...]:
         listed = (await client.list_resources()).resources
         texts = {one.name: (await client.read_resource(one.uri)).contents[0] for one in listed}
@@ -72,7 +84,7 @@ def test_topics_are_listed_and_read(executor: Executor) -> None:
         templates = await client.list_resource_templates()
         return listed, texts, first.contents[0], templates.resource_templates
 
-    listed, texts, first, templates = talk(executor, life)
+    listed, texts, first, templates = talk(server, life)
     by_name = {one.name: one for one in listed}
     assert by_name["design/approach_x"].uri == "hades://default/design%2Fapproach_x"
     assert by_name["design/approach_x"].description == "Version 2 of 2, tagged decision"
@@ -106,16 +118,15 @@ def test_a_long_list_comes_in_pages(path: Path) -> None:
             if cursor is None:
                 return seen
 
-    executor = Executor.open(path)
-    seen = talk(executor, life)
-    assert len(seen) == len(set(seen)) == 300
-    for spaces, count in (({"more"}, 150), ({"more", "other"}, 150)):
-        some = caller("lee", "reader", *spaces)
-        assert len(talk(executor, life, caller=some)) == count, spaces
-    executor.close()
+    with offered(path) as server:
+        seen = talk(server, life)
+        assert len(seen) == len(set(seen)) == 300
+        for spaces, count in (({"more"}, 150), ({"more", "other"}, 150)):
+            some = caller("lee", "reader", *spaces)
+            assert len(talk(server, life, caller=some)) == count, spaces
 
 
-def test_what_is_not_there_is_told(executor: Executor) -> None:
+def test_what_is_not_there_is_told(server: Offered) -> None:
     async def life(client: Client) -> None:
         for uri, sentence in (
             ("hades://default/nothing", "There is no topic 'nothing'"),
@@ -124,22 +135,24 @@ def test_what_is_not_there_is_told(executor: Executor) -> None:
             ("hades://default", "There is no resource"),
             ("file:///etc/passwd", "There is no resource"),
             ("hades://default/lunch?x=1", "There is no resource"),
+            ("hades://[/x", "There is no resource"),
+            ("hades://default/lunch/" + "9" * 5_000, "There is no version"),
         ):
             with pytest.raises(MCPError, match=sentence):
                 await client.read_resource(uri)
 
-    talk(executor, life)
+    talk(server, life)
 
 
-def test_a_resource_of_another_space_is_denied(executor: Executor) -> None:
+def test_a_resource_of_another_space_is_denied(server: Offered) -> None:
     lee = caller("lee", "reader", "ノート")
     with pytest.raises(MCPError, match="You may not use the space 'default'"):
-        talk(executor, lambda client: client.read_resource("hades://default/lunch"), caller=lee)
+        talk(server, lambda client: client.read_resource("hades://default/lunch"), caller=lee)
     with pytest.raises(MCPError, match="There is no resource 'zzz'"):
-        talk(executor, lambda client: client.list_resources(cursor="zzz"))
+        talk(server, lambda client: client.list_resources(cursor="zzz"))
 
 
-def test_prompts_hand_over_paths_to_answer_from(executor: Executor) -> None:
+def test_prompts_hand_over_paths_to_answer_from(server: Offered) -> None:
     async def life(client: Client) -> str:
         names = [one.name for one in (await client.list_prompts()).prompts]
         assert names == ["answer_from_paths"]
@@ -147,7 +160,7 @@ def test_prompts_hand_over_paths_to_answer_from(executor: Executor) -> None:
         made = await client.get_prompt("answer_from_paths", asked)
         return str(made.messages[0].content.text)
 
-    text = talk(executor, life)
+    text = talk(server, life)
     assert ": design/approach_x --[rejected_because" in text
     assert "(nodes: design/approach_x, bugs/bug_y)" in text
     assert "[design/approach_x@1#0]\n Considered approach X" in text
@@ -156,7 +169,7 @@ def test_prompts_hand_over_paths_to_answer_from(executor: Executor) -> None:
     assert "Cite the path number and the node ids" in text
 
 
-def test_a_wrong_prompt_is_told(executor: Executor) -> None:
+def test_a_wrong_prompt_is_told(server: Offered) -> None:
     async def life(client: Client) -> None:
         for name, arguments, sentence in (
             ("nothing", {}, "nothing"),
@@ -167,4 +180,4 @@ def test_a_wrong_prompt_is_told(executor: Executor) -> None:
             with pytest.raises(MCPError, match=sentence):
                 await client.get_prompt(name, arguments)
 
-    talk(executor, life)
+    talk(server, life)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from making import remember_story
+from making import remember_story, spring
 from mcp import Client, MCPError
-from serve.mcp_making import EVE, WRITING_TOOLS, names_of, talk, text_of
+from serve.mcp_making import EVE, WRITING_TOOLS, Offered, names_of, offered, talk, text_of
 
 import hades
 from hades.context.tokens import count
-from hades.domain.times import to_micros
-from hades.serve.executor import Executor
-from hades.serve.mcp.answers import ANSWER_CHARACTERS_AT_MOST
 from tests.callers import caller
 
 WHY = {"question": "Why don't we use approach X?"}
@@ -30,23 +26,18 @@ MEMGPT = {
     *("core_memory_append", "core_memory_replace", "conversation_search"),
     *("conversation_search_date", "archival_memory_insert", "archival_memory_search"),
 }
-LISTING_TOKENS_AT_MOST = 5_000
-
-
-def spring() -> int:
-    """A clock that stands still."""
-    return to_micros(datetime(2024, 3, 1, tzinfo=UTC))
+ANSWER_CHARACTERS_AT_MOST = 30_000
+"""As docs/mcp.md says."""
 
 
 @pytest.fixture
-def executor(path: Path) -> Iterator[Executor]:
-    opened = Executor.open(path, clock=spring)
-    yield opened
-    opened.close()
+def server(path: Path) -> Iterator[Offered]:
+    with offered(path, clock=spring) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
+def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Offered]:
     """A memory with a story, for tests that only read."""
     path = tmp_path_factory.mktemp("story") / "notes.hades"
     with hades.open(path, clock=spring, actor="ann") as memory:
@@ -56,26 +47,25 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Executor]:
         memory.index()
         # A first question that waits for kernels may run out of a stage's time.
         memory.warm()
-    opened = Executor.open(path, clock=spring)
-    opened.memory.warm()
-    yield opened
-    opened.close()
+    with offered(path, clock=spring) as opened:
+        opened.memory.warm()
+        yield opened
 
 
-def call(executor: Executor, tool: str, arguments: dict[str, Any], **options: Any) -> Any:
-    return talk(executor, lambda client: client.call_tool(tool, arguments), **options)
+def call(server: Offered, tool: str, arguments: dict[str, Any], **options: Any) -> Any:
+    return talk(server, lambda client: client.call_tool(tool, arguments), **options)
 
 
-def in_turn(executor: Executor, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+def in_turn(server: Offered, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
     """Several calls of one client."""
 
     async def life(client: Client) -> list[Any]:
         return [await client.call_tool(tool, arguments) for tool, arguments in calls]
 
-    return talk(executor, life)
+    return talk(server, life)
 
 
-def every_page(executor: Executor, tool: str, arguments: dict[str, Any], items: str) -> list[Any]:
+def every_page(server: Offered, tool: str, arguments: dict[str, Any], items: str) -> list[Any]:
     """What all pages of a list hold."""
 
     async def life(client: Client) -> list[Any]:
@@ -91,17 +81,17 @@ def every_page(executor: Executor, tool: str, arguments: dict[str, Any], items: 
                 return found
             assert f"after={after!r}" in text_of(page)
 
-    return talk(executor, life)
+    return talk(server, life)
 
 
-def test_the_list_of_tools_is_short(story: Executor) -> None:
+def test_the_list_of_tools_is_short(story: Offered) -> None:
     tools = talk(story, lambda client: client.list_tools(), tools="core").tools
     shown = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in tools]
     (tokens,) = count([json.dumps(shown)])
     assert tokens < LISTING_TOKENS_AT_MOST
 
 
-def test_tools_say_what_they_do(story: Executor) -> None:
+def test_tools_say_what_they_do(story: Offered) -> None:
     tools = {one.name: one for one in talk(story, lambda client: client.list_tools()).tools}
     assert tools.keys() > CORE | SEEDS
     described = tools["recall"].input_schema["properties"]
@@ -130,7 +120,7 @@ def test_tools_say_what_they_do(story: Executor) -> None:
     assert all("\n" not in one.description for one in memgpt.tools if one.name in MEMGPT)
 
 
-def test_what_is_remembered_is_recalled(executor: Executor) -> None:
+def test_what_is_remembered_is_recalled(server: Offered) -> None:
     note = {
         "topic": "design/cache",
         "content": "The cache was dropped: it served stale prices.",
@@ -138,7 +128,7 @@ def test_what_is_remembered_is_recalled(executor: Executor) -> None:
     }
     question = {"question": "Why is there no cache?"}
     written, found, answer = in_turn(
-        executor, ("remember", note), ("recall", question), ("ask", question)
+        server, ("remember", note), ("recall", question), ("ask", question)
     )
     assert text_of(written) == "Remembered as design/cache@1."
     assert written.structured_content["version"] == 1
@@ -154,7 +144,7 @@ def test_what_is_remembered_is_recalled(executor: Executor) -> None:
     assert text_of(answer).startswith(f" {said} [1]\n{cited}")
 
 
-def test_what_says_nothing_new_is_refused_and_can_be_kept(executor: Executor) -> None:
+def test_what_says_nothing_new_is_refused_and_can_be_kept(server: Offered) -> None:
     async def tell(client: Client) -> None:
         said = {"topic": "chat/1", "content": "Thanks a lot!"}
         refused = await client.call_tool("remember", said)
@@ -163,16 +153,16 @@ def test_what_says_nothing_new_is_refused_and_can_be_kept(executor: Executor) ->
         kept = await client.call_tool("remember", {**said, "gate": False})
         assert text_of(kept) == "Remembered as chat/1@1."
 
-    talk(executor, tell)
-    (listed,) = executor.memory.proposals("refused")
+    talk(server, tell)
+    (listed,) = server.memory.proposals("refused")
     assert listed.fields == {"topic": "chat/1", "content": "Thanks a lot!"}
 
 
-def test_told_facts_are_recalled_and_cited(executor: Executor) -> None:
+def test_told_facts_are_recalled_and_cited(server: Offered) -> None:
     fact = {"source": "server/db07", "relation": "runs_on", "target": "rack 4"}
     question = {"question": "Where does db07 run?"}
     _, found, answer = in_turn(
-        executor,
+        server,
         ("relate", fact | {"valid_from": "2024-02-03", "evidence": "the label"}),
         ("recall", question),
         ("ask", question),
@@ -189,7 +179,7 @@ def test_told_facts_are_recalled_and_cited(executor: Executor) -> None:
     assert text_of(answer).startswith(f' {said} [F1]\n[F1] edge 1  "the label", belief ')
 
 
-def test_a_time_in_words_is_told_as_understood_and_can_be_overridden(story: Executor) -> None:
+def test_a_time_in_words_is_told_as_understood_and_can_be_overridden(story: Offered) -> None:
     question = {"question": "What happened last month?"}  # it is March 2024
     found, answer = in_turn(story, ("recall", question), ("ask", question))
     for one in (found, answer):
@@ -214,21 +204,21 @@ def test_a_time_in_words_is_told_as_understood_and_can_be_overridden(story: Exec
     assert "Nothing was noted in May 2020." in none
 
 
-def test_recall_gives_passages_and_paths_with_their_nodes(story: Executor) -> None:
+def test_recall_gives_passages_and_paths_with_their_nodes(story: Offered) -> None:
     found = call(story, "recall", WHY).structured_content
     assert found["passages"][0]["text"] == "Approach X is viable after the fix of Bug Y."
     assert ["design/approach_x", "refactoring/q1"] in [path["nodes"] for path in found["paths"]]
 
 
-def test_of_an_empty_space_it_is_said_what_to_do(executor: Executor) -> None:
+def test_of_an_empty_space_it_is_said_what_to_do(server: Offered) -> None:
     for tool, arguments in (("recall", WHY), ("ask", WHY), ("topics", {})):
-        first = text_of(call(executor, tool, arguments))
+        first = text_of(call(server, tool, arguments))
         assert first == "Nothing is remembered here yet: `remember` writes the first note.", tool
-        then = text_of(call(executor, tool, {**arguments, "as_of": "2020"}))
+        then = text_of(call(server, tool, {**arguments, "as_of": "2020"}))
         assert then == "Nothing was remembered here at that time.", tool
 
 
-def test_what_is_not_found_is_told_without_the_words_of_engineers(story: Executor) -> None:
+def test_what_is_not_found_is_told_without_the_words_of_engineers(story: Offered) -> None:
     nothing = text_of(call(story, "recall", {**WHY, "tag": "no such tag"}))
     assert nothing == "Nothing that is remembered fits: ask in other words, or see `topics`."
     filtered = text_of(call(story, "topics", {"glob": "zzz*"}))
@@ -238,7 +228,7 @@ def test_what_is_not_found_is_told_without_the_words_of_engineers(story: Executo
     assert "_" not in long.split("\nNote: ")[1]
 
 
-def test_reading_tools_travel_in_time(story: Executor) -> None:
+def test_reading_tools_travel_in_time(story: Offered) -> None:
     then = {"as_of": "2024-02-01"}
     found = call(story, "recall", WHY | then)
     assert "rejected due to Bug Y" in text_of(found)
@@ -250,7 +240,7 @@ def test_reading_tools_travel_in_time(story: Executor) -> None:
     assert not call(story, "topics", {"known_at": "2023-01-01"}).structured_content["topics"]
 
 
-def test_a_topic_is_read_now_at_a_version_and_as_a_difference(story: Executor) -> None:
+def test_a_topic_is_read_now_at_a_version_and_as_a_difference(story: Offered) -> None:
     topic = {"topic": "design/approach_x"}
     now = call(story, "get", topic)
     assert text_of(now).startswith("design/approach_x@2  since 2024-02-20  written 2024-03-01")
@@ -262,11 +252,11 @@ def test_a_topic_is_read_now_at_a_version_and_as_a_difference(story: Executor) -
     assert "+Approach X is viable" in changes
 
 
-def test_a_long_history_comes_in_pages_and_a_long_text_in_parts(executor: Executor) -> None:
+def test_a_long_history_comes_in_pages_and_a_long_text_in_parts(server: Offered) -> None:
     long = "".join(f"{number:05}\n" for number in range(11_000))
     notes = [f"{number}: {long}" for number in range(1, 13)]
-    remember_versions(executor, notes)
-    versions = every_page(executor, "history", {"topic": "note", "limit": 5}, "versions")
+    remember_versions(server, notes)
+    versions = every_page(server, "history", {"topic": "note", "limit": 5}, "versions")
     assert [one["version"] for one in versions] == list(range(12, 0, -1))
     assert all(len(one["content"]) <= 301 for one in versions)
 
@@ -281,10 +271,10 @@ def test_a_long_history_comes_in_pages_and_a_long_text_in_parts(executor: Execut
                 return read
             assert f"pass start={start} for the rest" in text_of(part)
 
-    assert talk(executor, life) == notes[2]
+    assert talk(server, life) == notes[2]
 
 
-def remember_versions(executor: Executor, notes: list[str]) -> None:
+def remember_versions(server: Offered, notes: list[str]) -> None:
     """Versions of one topic."""
 
     async def life(client: Client) -> None:
@@ -292,10 +282,10 @@ def remember_versions(executor: Executor, notes: list[str]) -> None:
             written = await client.call_tool("remember", {"topic": "note", "content": note})
             assert not written.is_error
 
-    talk(executor, life)
+    talk(server, life)
 
 
-def test_topics_and_edges_come_in_pages(story: Executor, path: Path) -> None:
+def test_topics_and_edges_come_in_pages(story: Offered, path: Path) -> None:
     names = [one["name"] for one in every_page(story, "topics", {"limit": 3}, "topics")]
     assert names == ["bugs/bug_y", "design/approach_x", "lunch", "refactoring/q1"]
     narrowed = call(story, "topics", {"tag": "decision"})
@@ -304,9 +294,8 @@ def test_topics_and_edges_come_in_pages(story: Executor, path: Path) -> None:
     with hades.open(path) as memory, memory.batch():
         for number in range(150):
             memory.relate("Ann", "knows", f"{number:03}" + "x" * 1_000)
-    many = Executor.open(path)
-    facts = every_page(many, "edges", {"name": "Ann", "limit": 200}, "facts")
-    many.close()
+    with offered(path) as many:
+        facts = every_page(many, "edges", {"name": "Ann", "limit": 200}, "facts")
     targets = [one["target"]["name"][:3] for one in facts]
     assert targets == [f"{number:03}" for number in range(150)]
 
@@ -318,30 +307,30 @@ def test_no_answer_is_longer_than_a_client_reads(path: Path) -> None:
             text = f"Note {number} of Ann Lee about the engine. " + "Much is said of it. " * 40
             memory.remember(f"note/{number}" + "x" * 900, text, tags=["t" * 900])
             memory.relate("Ann Lee", "wrote", f"note/{number}" + "x" * 900, evidence=text)
-    executor = Executor.open(path)
     question = "What did Ann Lee note about the engine?"
-    for answer in in_turn(
-        executor,
-        ("recall", {"question": question, "mode": "brainstorming"}),
-        ("ask", {"question": question}),
-        ("topics", {"limit": 200}),
-        ("edges", {"name": "Ann Lee", "limit": 200}),
-        ("unrelate", {"source": "Ann Lee", "relation": "wrote"}),
-        ("pathrag_retrieve", {"query": question, "max_paths": 20}),
-        ("hipporag_retrieve", {"query": question, "limit": 20}),
-        ("graph_query_paths", {"query": question, "k": 20}),
-    ):
+    with offered(path) as many:
+        answers = in_turn(
+            many,
+            ("recall", {"question": question, "mode": "brainstorming"}),
+            ("ask", {"question": question}),
+            ("topics", {"limit": 200}),
+            ("edges", {"name": "Ann Lee", "limit": 200}),
+            ("unrelate", {"source": "Ann Lee", "relation": "wrote"}),
+            ("pathrag_retrieve", {"query": question, "max_paths": 20}),
+            ("hipporag_retrieve", {"query": question, "limit": 20}),
+            ("graph_query_paths", {"query": question, "k": 20}),
+        )
+    for answer in answers:
         assert not answer.is_error, text_of(answer)
         assert len(text_of(answer)) <= ANSWER_CHARACTERS_AT_MOST
         values = json.dumps(answer.structured_content, ensure_ascii=False)
         assert len(values) <= ANSWER_CHARACTERS_AT_MOST + len(', "left_out": 100')
-    executor.close()
 
 
-def test_a_fact_is_stated_changes_and_ends(executor: Executor) -> None:
+def test_a_fact_is_stated_changes_and_ends(server: Offered) -> None:
     ann = {"name": "Ann", "relation": "lives_in"}
     stated, changed, when, held, ended, left = in_turn(
-        executor,
+        server,
         (
             "relate",
             {"source": "Ann", "relation": "lives_in", "target": "Oslo", "valid_from": "2020"},
@@ -370,10 +359,10 @@ def test_a_fact_is_stated_changes_and_ends(executor: Executor) -> None:
     assert text_of(left) == "No fact about 'Ann' is known here."
 
 
-def test_forgetting_keeps_the_history(executor: Executor) -> None:
+def test_forgetting_keeps_the_history(server: Offered) -> None:
     soup = {"topic": "lunch", "content": "The soup was good."}
     _, gone, history = in_turn(
-        executor,
+        server,
         ("remember", soup),
         ("forget", {"topic": "lunch"}),
         ("history", {"topic": "lunch"}),
@@ -384,7 +373,7 @@ def test_forgetting_keeps_the_history(executor: Executor) -> None:
     assert before["content"] == "The soup was good."
 
 
-def test_a_long_text_is_taken_in_with_progress(executor: Executor) -> None:
+def test_a_long_text_is_taken_in_with_progress(server: Offered) -> None:
     text = "\n\n".join(f"# Part {n}\n\nThe engine {n} of Ann Lee runs." for n in range(120))
     told: list[float] = []
 
@@ -396,20 +385,20 @@ def test_a_long_text_is_taken_in_with_progress(executor: Executor) -> None:
         await client.call_tool("ingest_text", arguments, progress_callback=heard)
         return await client.call_tool("recall", {"question": "Whose engine 17 runs?"})
 
-    found = talk(executor, life)
+    found = talk(server, life)
     assert found.structured_content["passages"][0]["cite"].startswith("manual@1#")
     assert len(told) > 1
     assert told == sorted(set(told))
 
 
-def test_a_text_is_read_by_its_citation(story: Executor) -> None:
+def test_a_text_is_read_by_its_citation(story: Offered) -> None:
     by_name, by_cite = in_turn(
         story, ("get", {"topic": "lunch", "version": 1}), ("get", {"topic": "lunch@1#0"})
     )
     assert text_of(by_cite) == text_of(by_name)
 
 
-def test_what_is_wrong_is_told_in_a_sentence(story: Executor) -> None:
+def test_what_is_wrong_is_told_in_a_sentence(story: Offered) -> None:
     wrong: list[tuple[str, dict[str, Any], str]] = [
         ("get", {"topic": "nothing"}, "There is no topic 'nothing'"),
         ("get", {"topic": "lunch", "version": 9}, "9"),
@@ -440,19 +429,19 @@ def test_what_is_wrong_is_told_in_a_sentence(story: Executor) -> None:
 
 
 def test_what_fails_inside_is_logged_and_not_told(
-    executor: Executor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    server: Offered, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: Any, **__: Any) -> Any:
         raise ZeroDivisionError("secret detail")
 
     monkeypatch.setattr(hades.Memory, "remember", broken)
-    refused = call(executor, "remember", {"topic": "a", "content": "x"})
+    refused = call(server, "remember", {"topic": "a", "content": "x"})
     assert refused.is_error
     assert text_of(refused) == "Error executing tool remember"
     assert "secret detail" in caplog.text
 
 
-def test_null_is_not_said_and_lists_may_come_as_text(executor: Executor) -> None:
+def test_null_is_not_said_and_lists_may_come_as_text(server: Offered) -> None:
     note = {
         "topic": "färg/蓝色 🎨/a b?c#d%2F",
         "content": '["blå"]',
@@ -460,14 +449,14 @@ def test_null_is_not_said_and_lists_may_come_as_text(executor: Executor) -> None
         "confidence": None,
     }
     _, topics, state = in_turn(
-        executor, ("remember", note), ("topics", {}), ("get", {"topic": note["topic"]})
+        server, ("remember", note), ("topics", {}), ("get", {"topic": note["topic"]})
     )
     (line,) = topics.structured_content["topics"]
     assert (line["name"], line["tags"]) == (note["topic"], ["ett", "två"])
     assert state.structured_content["content"] == '["blå"]'
 
 
-def test_a_reader_is_offered_nothing_that_writes(story: Executor) -> None:
+def test_a_reader_is_offered_nothing_that_writes(story: Offered) -> None:
     async def life(client: Client) -> tuple[set[str], Any]:
         tools = await client.list_tools()
         tried = await client.call_tool("remember", {"topic": "a", "content": "x"})
@@ -480,7 +469,7 @@ def test_a_reader_is_offered_nothing_that_writes(story: Executor) -> None:
     assert text_of(tried) == "This needs the role writer: yours is reader."
 
 
-def test_a_caller_of_some_spaces_sees_no_other(story: Executor) -> None:
+def test_a_caller_of_some_spaces_sees_no_other(story: Offered) -> None:
     lee = caller("lee", "writer", "secret")
 
     async def life(client: Client) -> tuple[Any, ...]:
@@ -503,7 +492,7 @@ def test_a_caller_of_some_spaces_sees_no_other(story: Executor) -> None:
     assert text_of(which) == "Say which space: secret, work."
 
 
-def test_the_names_of_the_seeds(story: Executor) -> None:
+def test_the_names_of_the_seeds(story: Offered) -> None:
     query = {"query": WHY["question"]}
     paths, prompt, first, passages, queried, refused = in_turn(
         story,
@@ -530,7 +519,7 @@ def test_the_names_of_the_seeds(story: Executor) -> None:
     assert "There is no version 999" in text_of(refused)
 
 
-def test_working_memory_is_what_to_have_in_mind(story: Executor) -> None:
+def test_working_memory_is_what_to_have_in_mind(story: Offered) -> None:
     found = call(story, "working_memory", {"topic": "design/approach_x", "budget": 500})
     items = found.structured_content["items"]
     assert (items[0]["why"], items[0]["cite"]) == ("latest", "design/approach_x@2")
@@ -539,12 +528,12 @@ def test_working_memory_is_what_to_have_in_mind(story: Executor) -> None:
     assert found.structured_content["tokens"] <= 500
 
 
-def test_a_change_one_is_unsure_of_waits_for_approval(executor: Executor, path: Path) -> None:
+def test_a_change_one_is_unsure_of_waits_for_approval(server: Offered, path: Path) -> None:
     fields = {"relation": "found_by", "target": "Ann Lee"}
     unsure = {"entity_id": "Bug Y", "fields": fields, "confidence": 0.5, "idempotency_key": "k1"}
     sure = {"name": "Bug Y", "alias": "BUG-7", "confidence": 0.9}
     _, first, again, other, odd, applied = in_turn(
-        executor,
+        server,
         ("relate", {"source": "Bug Y", "relation": "is_in", "target": "the data layer"}),
         ("graph_entity_update", unsure),
         ("graph_entity_update", unsure),
@@ -565,34 +554,34 @@ def test_a_change_one_is_unsure_of_waits_for_approval(executor: Executor, path: 
         assert [str(edge.target) for edge in memory.edges(relation="found_by")] == ["Ann Lee"]
 
 
-def test_an_entity_is_renamed_when_a_quorum_agrees(executor: Executor, path: Path) -> None:
+def test_an_entity_is_renamed_when_a_quorum_agrees(server: Offered, path: Path) -> None:
     with hades.open(path, actor="bob") as memory:
         memory.relate("Bug Y", "is_in", "the data layer")
         memory.propose("Bug Y", new_name="BUG-7", confidence=0.6, quorum=2)
     wish = {"entity_id": "Bug Y", "fields": {"name": "BUG-7"}, "confidence": 0.6, "quorum": 2}
-    assert "is applied" in text_of(call(executor, "graph_entity_update", wish))
+    assert "is applied" in text_of(call(server, "graph_entity_update", wish))
     with hades.open(path) as memory:
         assert memory.entity("Bug Y").name == "BUG-7"
 
 
-def test_a_topic_is_promoted_by_an_agent(path: Path, executor: Executor) -> None:
+def test_a_topic_is_promoted_by_an_agent(path: Path, server: Offered) -> None:
     with hades.open(path, clock=spring, actor="ann") as memory:
         remember_story(memory)
-    done = call(executor, "promote", {"topic": "design/approach_x", "reason": "It is merged."})
+    done = call(server, "promote", {"topic": "design/approach_x", "reason": "It is merged."})
     assert "Promoted to design/approach_x@3, extractive." in text_of(done)
     assert "\n Approach X is viable" in text_of(done)
     assert done.structured_content["id"] == "design/approach_x@3"
 
 
 def test_the_tools_of_memgpt_edit_core_blocks_and_search_in_pages(
-    path: Path, executor: Executor
+    path: Path, server: Offered
 ) -> None:
     with hades.open(path, clock=spring) as memory:
         for number in range(12):
             said = f"user: the pump number {number} ran dry"
             memory.remember(f"conversation/{number:02}", said, kind="conversation")
     appended, replaced, refused, first, second, dated, kept, found = in_turn(
-        executor,
+        server,
         ("core_memory_append", {"label": "human", "content": "Ann likes tea."}),
         ("core_memory_replace", {"label": "human", "old_content": "tea", "new_content": "oil"}),
         ("core_memory_replace", {"label": "human", "old_content": "tea", "new_content": ""}),
@@ -618,14 +607,14 @@ def test_the_tools_of_memgpt_edit_core_blocks_and_search_in_pages(
     assert found.structured_content["results"][0]["text"].startswith("The cellar key")
 
 
-def test_conversations_are_distilled_and_asked_by_user(executor: Executor) -> None:
+def test_conversations_are_distilled_and_asked_by_user(server: Offered) -> None:
     said = [
         {"role": "user", "content": "Send me the reports as PDF from now on, not as spreadsheets."},
         {"role": "assistant", "content": "All right."},
     ]
     question = {"question": "How should reports be sent?"}
     dry, done, again, ana, others, refused = in_turn(
-        executor,
+        server,
         ("distil", {"messages": said, "user": "ana", "dry_run": True}),
         ("distil", {"messages": said, "user": "ana"}),
         ("distil", {"glob": "users/*"}),
@@ -645,15 +634,15 @@ def test_conversations_are_distilled_and_asked_by_user(executor: Executor) -> No
     assert "A message is an object such as" in text_of(refused)
 
 
-def test_stored_conversations_are_distilled(executor: Executor, path: Path) -> None:
+def test_stored_conversations_are_distilled(server: Offered, path: Path) -> None:
     text = "user: Send me the reports as PDF from now on, not as spreadsheets."
     with hades.open(path) as memory:
         memory.remember("chats/1", text, kind="conversation")
-    done = call(executor, "distil", {"glob": "chats/*"})
+    done = call(server, "distil", {"glob": "chats/*"})
     (statement,) = done.structured_content["statements"]
     assert (statement["source"], statement["by"]) == ("chats/1", "user")
 
 
-def test_a_reader_does_not_distil(story: Executor) -> None:
+def test_a_reader_does_not_distil(story: Offered) -> None:
     said = [{"role": "user", "content": "From now on we deploy with Actions."}]
     assert call(story, "distil", {"messages": said}, caller=EVE).is_error

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_making import ANN, EVE, talk
+from mcp_making import ANN, EVE, Offered, talk
 from served_making import Served
 
 sys.path.append(str(Path(__file__).parents[1] / "models"))
@@ -19,7 +19,6 @@ sys.path.append(str(Path(__file__).parents[1] / "models"))
 from chat_making import SLOW, Scripted, scripted, use
 
 import hades
-from hades.serve.executor import MODEL_CALLS
 
 pytest_plugins = ["served_fixtures"]
 
@@ -107,12 +106,12 @@ def test_an_agent_asks_with_a_model(told: Served, model: Scripted) -> None:
     async def life(client: Any) -> Any:
         return await client.call_tool("ask", WHY)
 
-    said = talk(told.executor, life, caller=ANN)
+    said = talk(Offered(told.executor), life, caller=ANN)
     assert "In the words of a, checked" in said.content[0].text
     assert said.structured_content["usage"]["model"] == "a"
-    assert talk(told.executor, life, caller=EVE).is_error
+    assert talk(Offered(told.executor), life, caller=EVE).is_error
     model.say("Approach X was rejected because of Bug Q [1].")
-    said = talk(told.executor, life, caller=ANN)
+    said = talk(Offered(told.executor), life, caller=ANN)
     assert "the model did not help" in said.content[0].text
 
 

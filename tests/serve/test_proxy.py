@@ -22,7 +22,6 @@ from served_making import PATIENCE_S, STATES, Served, running
 from test_uploads import tar_of
 
 import hades
-from hades.serve.auth.limits import Limits
 
 pytestmark = pytest.mark.slow
 
@@ -105,7 +104,7 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
         check=True,
         capture_output=True,
     )
-    with running(folder, limits=Limits(hosts=frozenset({NAME}))) as served:
+    with running(folder, hosts=[NAME]) as served:
         text = CONF.read_text(encoding="utf-8")
         upstream = served.listening["http"].where.removeprefix("http://")
         text = text.replace("server 127.0.0.1:8674;", f"server {upstream};")

@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hades
-from hades.store.copy import copy
 from tests.conftest import HeldClock
+from tests.shell import run_hades
 
 VERSIONS = 90
 
@@ -204,7 +204,7 @@ def test_exports_copies_and_backups_are_whole(
     grown.archive(older_than="5d", keep_versions=3)
     grown.export(tmp_path / "all.jsonl")
     grown.backup(tmp_path / "backup.hades")
-    copy(path, tmp_path / "copy.hades")
+    run_hades("copy", str(path), str(tmp_path / "copy.hades"))
     path.with_name("notes.hades.archive").rename(tmp_path / "away")
     for name in ("backup", "copy"):
         with hades.open(tmp_path / f"{name}.hades") as memory:
@@ -386,7 +386,7 @@ def test_postgresql_too(postgres: str, clock: HeldClock, tmp_path: Path) -> None
             memory.archive(older_than="5d")
         assert memory.archive(older_than="5d", to=str(tmp_path / "old"))["states"] == 60
         assert _all(memory) == before
-        copy(postgres, tmp_path / "copy.hades")
+        run_hades("copy", postgres, str(tmp_path / "copy.hades"))
         with hades.open(tmp_path / "copy.hades") as other:
             assert _all(other) == before
         assert memory.check() == []

@@ -12,12 +12,10 @@ import pytest
 
 import hades
 from hades.compat.hipporag import hipporag
-from hades.serve.executor import Executor
-from hades.serve.mcp.source_tools import PASSAGES
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from serve.mcp_making import talk
+from serve.mcp_making import Offered, offered, talk
 
 
 @pytest.fixture
@@ -154,18 +152,17 @@ def test_edges_are_exported_in_the_schema(exported: dict[str, Any]) -> None:
 
 
 @pytest.fixture
-def executor(library: hades.Memory, path: Path) -> Iterator[Executor]:
+def server(library: hades.Memory, path: Path) -> Iterator[Offered]:
     library.close()
-    opened = Executor.open(path)
-    yield opened
-    opened.close()
+    with offered(path) as opened:
+        yield opened
 
 
-def test_the_tools_of_the_documents_are_called_over_mcp(executor: Executor) -> None:
+def test_the_tools_of_the_documents_are_called_over_mcp(server: Offered) -> None:
     """`pathrag_retrieve` is the tool of source document 000."""
 
     def call(tool: str, **arguments: Any) -> dict[str, Any]:
-        result = talk(executor, lambda client: client.call_tool(tool, arguments))
+        result = talk(server, lambda client: client.call_tool(tool, arguments))
         answer: dict[str, Any] = result.structured_content
         return answer
 
@@ -177,5 +174,13 @@ def test_the_tools_of_the_documents_are_called_over_mcp(executor: Executor) -> N
     assert told["formatted_prompt"].startswith(f"Query: {query}")
 
 
-def test_modes_have_their_numbers_of_passages() -> None:
-    assert PASSAGES == {"execution": 5, "planning": 10, "brainstorming": 20}
+def test_modes_have_their_numbers_of_passages(path: Path) -> None:
+    with hades.open(path) as memory, memory.batch():
+        for number in range(25):
+            memory.remember(f"parts/{number}", f"Python has part {number}.")
+    counts = {"execution": 5, "planning": 10, "brainstorming": 20}
+    with offered(path) as server:
+        for mode, count in counts.items():
+            asked = {"query": "What has Python?", "mode": mode}
+            result = talk(server, lambda client, a=asked: client.call_tool("hipporag_retrieve", a))
+            assert len(result.structured_content["results"]) == count, mode
