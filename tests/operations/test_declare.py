@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import httpx
 import pytest
 import typer
+from serve.rest_described import OPERATIONS as DESCRIBED
 from serving import Server
 from typer.testing import CliRunner
 
@@ -132,3 +133,11 @@ def test_arguments_are_checked_by_the_rules_of_their_parameters(
                 call(memory, name)
         with pytest.raises(TypeError, match="topic"):
             call(memory)
+
+
+def test_what_is_asked_of_a_time_takes_both_times() -> None:
+    timed = {one.name for one in OPERATIONS.values() if one.timed and one.verb == "GET"}
+    for verb, path, about in DESCRIBED:
+        if verb == "GET" and about["operationId"] in timed:
+            names = {parameter["name"] for parameter in about.get("parameters", [])}
+            assert names >= {"as_of", "known_at"}, path

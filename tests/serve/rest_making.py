@@ -71,15 +71,17 @@ class Asker:
 
 
 @contextmanager
-def asking(path: Path, *, clock: Clock = system_clock, caller: Caller = ADMIN) -> Iterator[Asker]:
+def asking(
+    path: Path, *, clock: Clock = system_clock, caller: Caller = ADMIN, read_only: bool = False
+) -> Iterator[Asker]:
     """The app over a memory, asked in this process."""
-    executor = Executor.open(path, clock=clock)
+    executor = Executor.open(path, clock=clock, read_only=read_only)
     asker = Asker(WithCaller(build(executor), caller))
     try:
         yield asker
     finally:
-        executor.close()
         asker.loop.close()
+        executor.close()
 
 
 @contextmanager

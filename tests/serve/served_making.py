@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,9 +57,9 @@ Serving = Callable[..., AbstractContextManager[Served]]
 
 @contextmanager
 def running(
-    folder: Path, *, limits: Limits | None = None, app: Any = None, **options: Any
+    folder: Path, *, limits: Mapping[str, Any] | None = None, app: Any = None, **options: Any
 ) -> Iterator[Served]:
-    """A server over a new memory, in a thread of its own."""
+    """A server over a new memory, in a thread of its own; `limits` are those of a request."""
     memory = folder / "notes.hades"
     executor = Executor.open(memory)
     keys = keys_of(memory)
@@ -70,7 +70,7 @@ def running(
     }
     listening["http"] = listen_tcp("127.0.0.1", 0, remote=False)
     app = app or build(executor, audit=audit)
-    guarded = protected(app, keys, limits=limits, audit=audit)
+    guarded = protected(app, keys, limits=Limits(**(limits or {})), audit=audit)
     ready = threading.Event()
     server = Server(guarded, list(listening.values()), on_ready=ready.set, **options)
     thread = threading.Thread(target=server.run)

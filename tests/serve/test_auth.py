@@ -22,7 +22,6 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from hades.serve.auth.keys import Keys
-from hades.serve.auth.limits import Limits
 from hades.serve.auth.middleware import AuthMiddleware
 
 pytest_plugins = ["served_fixtures"]
@@ -118,7 +117,7 @@ def _pieces(pieces: int) -> Iterator[bytes]:
 
 
 def test_too_much_is_refused_whether_its_length_is_told_or_not(serving: Serving) -> None:
-    with serving(limits=Limits(body_bytes=50_000)) as served, served.by("rw") as client:
+    with serving(limits={"body_bytes": 50_000}) as served, served.by("rw") as client:
         told = client.put(f"{STATES}/a", json={"content": "x" * 60_000})
         assert (told.status_code, told.json()["code"]) == (413, "InvalidInput")
         untold = client.put(
@@ -147,7 +146,7 @@ def test_a_question_is_no_book(served: Served) -> None:
 
 
 def test_files_may_be_larger_than_what_is_read_into_memory(serving: Serving) -> None:
-    limits = Limits(body_bytes=20_000, upload_bytes=50_000)
+    limits = {"body_bytes": 20_000, "upload_bytes": 50_000}
     jobs = "/v1/spaces/default/jobs?source=docs"
     with serving(limits=limits) as served, served.by("rw") as client:
 

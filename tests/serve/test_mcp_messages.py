@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from mcp import Client
 from serve.mcp_making import ANN, EVE, Offered, names_of, offered, talk, text_of
 
 import hades
+from hades.context.tokens import count
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.tool import TOOLS
 from hades.serve.mcp.tool_names import for_agent
@@ -147,3 +149,10 @@ def test_an_agent_starts_with_the_brief(story: Offered) -> None:
     assert brief.structured_content["tokens"] <= 500
     assert [line["cite"] for line in below.structured_content["decisions"]] == ["decisions/cache@1"]
     assert "decisions/cache: We dropped the cache." in text_of(asked)
+
+
+def test_the_list_of_tools_is_short(story: Offered) -> None:
+    tools = talk(story, lambda client: client.list_tools(), tools="core").tools
+    shown = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in tools]
+    (tokens,) = count([json.dumps(shown)])
+    assert tokens < 5_000

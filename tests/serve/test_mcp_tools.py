@@ -13,7 +13,6 @@ from mcp import Client, MCPError
 from serve.mcp_making import EVE, WRITING_TOOLS, Offered, names_of, offered, talk, text_of
 
 import hades
-from hades.context.tokens import count
 from tests.callers import caller
 
 WHY = {"question": "Why don't we use approach X?"}
@@ -82,13 +81,6 @@ def every_page(server: Offered, tool: str, arguments: dict[str, Any], items: str
             assert f"after={after!r}" in text_of(page)
 
     return talk(server, life)
-
-
-def test_the_list_of_tools_is_short(story: Offered) -> None:
-    tools = talk(story, lambda client: client.list_tools(), tools="core").tools
-    shown = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in tools]
-    (tokens,) = count([json.dumps(shown)])
-    assert tokens < LISTING_TOKENS_AT_MOST
 
 
 def test_tools_say_what_they_do(story: Offered) -> None:

@@ -70,6 +70,10 @@ def test_a_writer_is_answered_and_it_is_counted(told: Served, model: Scripted) -
         assert f'hades_model_{name}_total{{model="a"}}' in metrics
 
 
+MODEL_CALLS = 8
+"""Calls of models that a server makes at once."""
+
+
 @pytest.mark.slow
 def test_a_server_that_drips_its_head_keeps_no_thread(
     told: Served, model: Scripted, monkeypatch: pytest.MonkeyPatch

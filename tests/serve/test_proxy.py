@@ -104,7 +104,7 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
         check=True,
         capture_output=True,
     )
-    with running(folder, hosts=[NAME]) as served:
+    with running(folder, limits={"hosts": frozenset({NAME})}) as served:
         text = CONF.read_text(encoding="utf-8")
         upstream = served.listening["http"].where.removeprefix("http://")
         text = text.replace("server 127.0.0.1:8674;", f"server {upstream};")

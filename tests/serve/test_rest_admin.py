@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 from making import remember_story
-from rest_making import LOCAL, Asker, S, WithCaller, asking
+from rest_making import LOCAL, Asker, S, asking
+from served_making import Served
 
 import hades
-from hades.serve.app import build
-from hades.serve.auth.audit import Audit
-from hades.serve.auth.keys import Keys
-from hades.serve.executor import Executor
+
+pytest_plugins = ["served_fixtures"]
 
 A = "/v1/admin"
 
@@ -78,24 +77,13 @@ def test_paths_of_the_machine_are_taken_in(ask: Asker, tmp_path: Path) -> None:
     assert ask.post(f"{A}/jobs", {"paths": ["x"], "space": "nowhere"}).status_code == 404
 
 
-@pytest.fixture
-def guarded(path: Path, tmp_path: Path) -> Iterator[tuple[Asker, Keys, Audit]]:
-    executor = Executor.open(path)
-    keys, audit = Keys(tmp_path / "keys"), Audit(tmp_path / "audit")
-    asker = Asker(WithCaller(build(executor, audit=audit), LOCAL))
-    yield asker, keys, audit
-    executor.close()
-    audit.close()
-    asker.loop.close()
-
-
-def test_the_audit_log_is_read(guarded: tuple[Asker, Keys, Audit]) -> None:
-    ask, _, audit = guarded
-    said = {"who": "key:x", "listener": "http", "space": "default", "call": "GET /x", "mode": "RO"}
-    audit.add(**said, status=200, ms=1.2, request="r1")
-    items = ask.get(f"{A}/audit?limit=5").json()["items"]
-    assert [(one["who"], one["status"]) for one in items] == [("key:x", 200)]
-    assert ask.get(f"{A}/audit?limit=-1").status_code == 422
+def test_the_audit_log_is_read(served: Served) -> None:
+    with served.by("http", served.key("reader", name="x")) as reader:
+        assert reader.get(f"{S}/states").status_code == 200
+    with served.by("admin") as admin:
+        items = admin.get(f"{A}/audit?limit=5").json()["items"]
+        assert [(one["who"], one["status"]) for one in items] == [("key:x", 200)]
+        assert admin.get(f"{A}/audit?limit=-1").status_code == 422
 
 
 def test_a_server_without_an_audit_log_says_so(ask: Asker) -> None:
@@ -106,9 +94,7 @@ def test_a_server_without_an_audit_log_says_so(ask: Asker) -> None:
 def test_a_server_that_only_reads_writes_nothing(path: Path) -> None:
     with hades.open(path) as memory:
         memory.remember("a", "x")
-    executor = Executor.open(path, read_only=True)
-    ask = Asker(WithCaller(build(executor), LOCAL))
-    try:
+    with asking(path, caller=LOCAL, read_only=True) as ask:
         assert ask.get(f"{S}/states/a").json()["content"] == "x"
         assert ask.get("/v1").json()["read_only"] is True
         for refused in (
@@ -119,6 +105,3 @@ def test_a_server_that_only_reads_writes_nothing(path: Path) -> None:
         ):
             assert (refused.status_code, refused.json()["code"]) == (503, "Unavailable")
         assert ask.get(f"{A}/export").status_code == 200
-    finally:
-        executor.close()
-        ask.loop.close()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from test_rest_roles import OPERATIONS, SHAPES
-
-from hades.operations.declare import OPERATIONS as declared
+from rest_described import OPERATIONS, SHAPES
 
 ANY_PROBLEM = {"400", "401", "403", "404", "409", "413", "415", "422", "500", "503", "504"}
 
@@ -31,14 +29,6 @@ def test_every_body_has_an_example() -> None:
                 shape = SHAPES[option["$ref"].rpartition("/")[2]]
                 assert shape["examples"], f"{method} {path}"
                 assert shape["additionalProperties"] is False, f"{method} {path}"
-
-
-def test_what_is_asked_of_a_time_takes_both_times() -> None:
-    timed = {one.name for one in declared.values() if one.timed and one.verb == "GET"}
-    for method, path, about in OPERATIONS:
-        if method == "GET" and about["operationId"] in timed:
-            names = {parameter["name"] for parameter in about.get("parameters", [])}
-            assert names >= {"as_of", "known_at"}, path
 
 
 def test_every_write_takes_an_idempotency_key() -> None:

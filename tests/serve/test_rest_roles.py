@@ -10,11 +10,19 @@ from urllib.parse import quote
 
 import pytest
 from making import remember_story
-from rest_making import ADMIN, LOCAL, READER, WRITER, Asker, S, WithCaller, asking
+from rest_described import OPERATIONS, SHAPES
+from rest_making import (
+    ADMIN,
+    LOCAL,
+    READER,
+    WRITER,
+    Asker,
+    S,
+    WithCaller,
+    asking,
+)
 
 import hades
-from hades.serve.app import build
-from hades.serve.executor import Executor
 from tests.callers import caller
 
 STRANGER = caller("key:mallory", "admin", "elsewhere")
@@ -23,13 +31,6 @@ ASKING = {"/search", "/recall", "/ask", "/rank", "/warm", "/context"}
 """They are sent with POST, for questions may be long, and only read."""
 
 
-OPENAPI = build(Executor(None, None)).openapi()  # type: ignore[arg-type]
-SHAPES = OPENAPI["components"]["schemas"]
-OPERATIONS: list[tuple[str, str, dict[str, Any]]] = [
-    (method.upper(), path, about)
-    for path, methods in OPENAPI["paths"].items()
-    for method, about in methods.items()
-]
 IN_A_SPACE = [one for one in OPERATIONS if one[1].startswith("/v1/spaces/{space}")]
 ADMINS = [one for one in OPERATIONS if one[1].startswith("/v1/admin")]
 
