@@ -17,6 +17,7 @@ import pytest
 
 import hades
 from hades.hooks import client as hook_client
+from hades.hooks.lines import lines_for
 from hades.hooks.resident import Resident
 from hades.project import project_memory
 from hades.serve.auth.sockets import LISTENERS, listen_unix
@@ -477,3 +478,24 @@ def test_the_command_imports_little() -> None:
     out = subprocess.run(words, capture_output=True, text=True, check=True)
     heavy = {"json", "re", "typing", "pathlib", "subprocess", "logging", "dataclasses", "hades"}
     assert not heavy & set(out.stdout.split())
+
+
+OLD = "About 95 euro a day for the both of us, then 15,000 are left for transport and visas."
+
+NEW = "80 a day for the both of us. From now on we spend 80 euro a day, not 95."
+
+DAY_PROMPT = "how much can we spend per day"
+
+
+def test_an_old_note_is_no_line_if_a_later_one_makes_it_outdated(tmp_path: Path) -> None:
+    with hades.open(tmp_path / "trip.hades") as memory:
+        memory.remember("facts/budget", OLD, valid_from="2026-03-06")
+        assert shown(memory) == ["facts/budget@1"]
+        memory.remember("decisions/day", NEW, valid_from="2026-04-27")
+        assert shown(memory) == ["decisions/day@1"]
+        assert shown(memory, "decisions/day@1") == []  # the brief has it
+
+
+def shown(memory: hades.Memory, *known: str) -> list[str]:
+    lines = lines_for(memory, DAY_PROMPT, unwanted=known, own="")
+    return [line.id for line in lines]

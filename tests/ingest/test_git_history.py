@@ -1,4 +1,4 @@
-"""History: every state of every file, from a real repository."""
+"""History of a real repository: every state of every file, and the messages of its commits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import hades
 from hades.ingest.document import Unreadable
 from hades.ingest.readers import git_history
-from hades.ingest.readers.git_history import FileAtCommit, read_history
+from hades.ingest.readers.git_history import FileAtCommit, read_commits, read_history, read_messages
 
 
 class Repository:
@@ -327,3 +327,133 @@ def test_hidden_files_are_passed_over(repository: Repository) -> None:
     assert found == [("_hidden", False), ("b.md", False), ("b.md", True), ("c.md", False)]
     below = repository.folder / ".github"
     assert [(state.path, state.data is None) for state in read_history(below)] == found
+
+
+class ShopRepository:
+    """A shop made by the real git, a day for each commit."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        self.days = 0
+        self.git("init", "-q", "-b", "main")
+
+    def git(self, *command: str) -> None:
+        names = ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL")
+        day = f"2024-03-{self.days + 1:02}T12:00:00+0000"
+        environment = {name: value for name, value in os.environ.items() if name[:4] != "GIT_"}
+        environment |= dict.fromkeys(names, "Zoë") | {"GIT_CONFIG_GLOBAL": os.devnull}
+        environment |= {"GIT_AUTHOR_DATE": day, "GIT_COMMITTER_DATE": day}
+        subprocess.run(("git", "-C", str(self.folder), *command), env=environment, check=True)
+
+    def commit(self, message: str) -> None:
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", message)
+        self.days += 1
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> ShopRepository:
+    return ShopRepository(tmp_path / "shop")
+
+
+def test_each_commit_is_a_passage(shop: ShopRepository, path: Path) -> None:
+    shop.commit("Add evict\n\nIt ran out of memory.\n\nSigned-off-by: Zoë <zoe@example.org>")
+    shop.commit("# Heading\n\n```\nan open fence")
+    memory = hades.open(path)
+    memory.ingest(shop.folder, phases=("nodes", "chunks"))
+    first, second = memory.chunks("shop/git-commits")
+    assert first.text.splitlines()[0][:15] == "2024-03-02, Zoë"
+    assert first.text.endswith("an open fence")
+    assert second.heading == "shop/git-commits > 2024-03-01 Add evict"
+    assert second.text.endswith("): Add evict\n\nIt ran out of memory.")
+
+
+def test_only_new_commits_are_news(shop: ShopRepository, path: Path) -> None:
+    shop.commit("One")
+    memory = hades.open(path)
+    assert memory.ingest(shop.folder).added == 1
+    assert memory.ingest(shop.folder).unchanged == 1
+    [known] = memory.recall("One").passages
+    shop.commit("Two")
+    assert memory.ingest(shop.folder).changed == 1
+    assert [chunk.text.rpartition(" ")[2] for chunk in memory.chunks("shop/git-commits")] == [
+        "Two",
+        "One",
+    ]
+    assert memory.unembedded == 0
+    assert known.chunk.text in {one.chunk.text for one in memory.recall("One").passages}
+
+
+def test_a_setting_limits_the_commits(
+    shop: ShopRepository, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for message in ("One", "Two", "Three"):
+        shop.commit(message)
+    monkeypatch.setenv("HADES_INGEST_COMMITS", "2")
+    memory = hades.open(path)
+    memory.ingest(shop.folder, phases=("nodes",))
+    content = memory.get("shop/git-commits").content
+    assert "Three" in content
+    assert "One" not in content
+    monkeypatch.setenv("HADES_INGEST_COMMITS", "0")
+    assert memory.ingest(shop.folder, phases=("nodes",)).removed == 1
+
+
+def test_a_history_has_its_messages_too(shop: ShopRepository, path: Path) -> None:
+    (shop.folder / "a.md").write_text("one\n")
+    shop.commit("Say one")
+    memory = hades.open(path)
+    memory.ingest(shop.folder, history=True, phases=("nodes",))
+    memory.ingest(shop.folder, history=True, phases=("nodes",))
+    assert [topic.name for topic in memory.topics()] == ["shop/a.md", "shop/git-commits"]
+    assert memory.get("shop/git-commits").version == 1
+
+
+def test_a_repository_without_commits(shop: ShopRepository) -> None:
+    assert read_messages(shop.folder, 10) == b""
+    assert read_commits(b"", "shop/git-commits").content == ""
+
+
+def test_the_repository_around_a_folder_is_not_read(shop: ShopRepository, path: Path) -> None:
+    shop.commit("Outside")
+    inside = shop.folder / "inside"
+    (inside / ".git").mkdir(parents=True)
+    (inside / "a.md").write_text("one\n")
+    memory = hades.open(path)
+    memory.ingest(inside, phases=("nodes",))
+    (inside / "a.md").unlink()
+    summary = memory.ingest(inside, phases=("nodes",))
+    assert [where for where, _ in summary.skipped] == ["inside/git-commits"]
+    assert summary.removed == 1  # although the commits could not be read
+    assert memory.topics() == []
+
+
+def test_a_folder_that_was_sent_has_no_commits(shop: ShopRepository, path: Path) -> None:
+    shop.commit("One")
+    memory = hades.open(path)
+    memory.ingest(shop.folder, source="upload:shop", phases=("nodes",))
+    assert memory.topics() == []
+
+
+def test_no_command_of_the_configuration_runs(shop: ShopRepository, tmp_path: Path) -> None:
+    ran, command = tmp_path / "ran", tmp_path / "command"
+    command.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    command.chmod(0o755)
+    names = ("gpg.program", "core.fsmonitor", "core.pager", "diff.external", "core.sshCommand")
+    for name in names:
+        shop.git("config", name, str(command))
+    shop.git("config", "log.showSignature", "true")
+    shop.commit("One")
+    ran.unlink(missing_ok=True)
+    assert b"One" in read_messages(shop.folder, 10)
+    assert not ran.exists()
+
+
+def test_messages_are_limited(shop: ShopRepository, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop.commit("long " * 2_000)
+    [text] = read_commits(read_messages(shop.folder, 1), "shop/git-commits").blocks
+    assert text.end - text.start == git_history.MESSAGE_CHARACTERS_AT_MOST
+    monkeypatch.setattr(git_history, "MESSAGES_BYTES_AT_MOST", 100)
+    with pytest.raises(Unreadable, match="larger than"):
+        read_messages(shop.folder, 1)

@@ -1,4 +1,4 @@
-"""How sure we are, from an edge to an answer."""
+"""How sure we are, from an edge to an answer, and how much an answer conveyed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hades
+from hades.recall.answer.conveyance import conveyance
 from hades.recall.rank.belief import (
     Moments,
     all_of,
@@ -80,3 +81,23 @@ def test_beliefs_stay_probabilities(edges: list[hades.Belief]) -> None:
 def test_any_moments_have_an_interval(mean: float, variance: float) -> None:
     shown = interval(Moments(mean, variance))
     assert 0 <= shown.low <= shown.mean <= shown.high <= 1
+
+
+def test_the_value_is_evidence_by_time_and_context() -> None:
+    found = conveyance(0.5, 0.25, 0.8)
+    assert found.value == pytest.approx(0.5 / 0.25 * 0.8**1.7)
+    assert (found.evidence, found.context) == (0.5, 0.8)
+
+
+@pytest.mark.parametrize("missing", [(0.0, 0.5, 0.8), (0.5, 0.0, 0.8), (0.5, 0.5, 0.0)], ids=str)
+def test_without_one_factor_nothing_is_conveyed(missing: tuple[float, float, float]) -> None:
+    assert conveyance(*missing).value == 0
+
+
+def test_more_evidence_of_the_right_kind_raises_the_context(story: hades.Memory) -> None:
+    question = "Why was approach X rejected?"
+    (one, all_of_it) = (
+        story.recall(question, plan={"final_context": count}).conveyance for count in (1, 5)
+    )
+    assert 0 < one.context < all_of_it.context <= 1
+    assert all_of_it.evidence > 0

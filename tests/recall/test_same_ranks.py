@@ -22,6 +22,7 @@ from hades.recall.find.scores import (
     nth_best,
 )
 from hades.recall.find.seeds import PRIOR_SEEDS
+from hades.recall.rank.ranking import Ranking, merge
 
 SCORES = st.lists(st.sampled_from([-0.5, 0.0, 0.1, 0.25, 0.7, 1.0]), min_size=1, max_size=80)
 
@@ -107,3 +108,20 @@ def test_what_paths_have_in_common_is_counted_by_bits(paths: list[list[int]]) ->
     bits = [sum(1 << node for node in nodes) for nodes in paths]
     shares = [len(first & other) / len(first | other) for other in others]
     assert _most_common(bits[0], bits[1:]) == max(shares)
+
+
+def test_each_kind_keeps_its_order() -> None:
+    # The last passage is believed most, so all before it are raised to the same value.
+    passages = Ranking(
+        numbers=np.array([7, 3, 5]),
+        scores=np.array([3.0, 2.0, 1.0]),
+        belief=np.array([0.2, 0.3, 0.6]),
+        near=np.array([0.5, 0.5, 0.5]),
+    )
+    note = Ranking(
+        numbers=np.array([9]),
+        scores=np.array([1.0]),
+        belief=np.array([0.1]),
+        near=np.array([0.5]),
+    )
+    assert merge(passages, note).numbers.tolist() == [7, 3, 5, 9]

@@ -1,4 +1,4 @@
-"""A memory is copied whole, to a file or a database, and a copy that was stopped goes on."""
+"""A memory is copied whole, also in parts; what messages show of an address has no password."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import pytest
 from shell import Shell
 
 import hades
+from hades.domain.address import without_password
 from hades.domain.times import system_clock
+from hades.store.copy import copy
 from hades.store.store import Store
 
 _KILLED = """
@@ -136,3 +138,30 @@ def test_the_command(story: hades.Memory, path: Path, tmp_path: Path) -> None:
     copied = shell.alone("copy", str(path), str(tmp_path / "copy.hades"), "--json")
     assert '"topics"' in copied
     assert "approach_x" in shell("topics")
+
+
+ADDRESSES = [
+    "postgresql://u:SECRET@h:1/notes",
+    "postgresql://u:a@SECRET@127.0.0.1:1/notes",
+    "postgresql://u:p?SECRET@127.0.0.1:1/notes",
+    "postgresql://u@127.0.0.1:1/notes?password=SECRET",
+    "postgresql+psycopg://u:SECRET@h/notes",
+    "mysql://u:SECRET@h/notes",
+    "http://:SECRET@127.0.0.1:8674",
+    "host=h password=SECRET",
+    "host=h password='SECRET words'",
+]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_no_message_shows_a_password(address: str) -> None:
+    assert "SECRET" not in without_password(address)
+    if "://" in address:
+        with pytest.raises(hades.HadesError) as refused:
+            copy(address, address)
+        assert "SECRET" not in str(refused.value)
+
+
+def test_the_rest_of_an_address_is_shown() -> None:
+    for shown in ("postgresql://ann@/notes?host=/run/pg&schema=a", "https://h:1/x", "notes.hades"):
+        assert without_password(shown) == shown
