@@ -6,11 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import hades
-from hades.context.tokens import count
 from tests.conftest import HeldClock
 from tests.making import T1, remember_story
 
@@ -242,21 +239,3 @@ def test_working_memory_needs_a_topic_that_is_there(memory: hades.Memory) -> Non
             memory.working_memory(name)
     with pytest.raises(hades.InvalidInput, match="budget"):
         memory.working_memory("Ann", budget=1)
-
-
-@settings(max_examples=10)
-@given(
-    budget=st.integers(50, 600),
-    name=st.text("ab/ ", min_size=1, max_size=300).filter(str.strip),
-    texts=st.lists(st.text("ab. \n", max_size=800).filter(str.strip), min_size=1, max_size=5),
-)
-def test_a_working_memory_never_exceeds_its_budget(
-    tmp_path_factory: pytest.TempPathFactory, budget: int, name: str, texts: list[str]
-) -> None:
-    path: Path = tmp_path_factory.mktemp("working") / "m.hades"
-    with hades.open(path) as memory:
-        for text in texts:
-            memory.remember(name, text)
-        found = memory.working_memory(name, budget=budget)
-        assert found.tokens == count([found.context])[0] <= budget
-        assert found.topic == name

@@ -78,13 +78,16 @@ def test_no_answer_names_a_shell_command(story: Offered) -> None:
 
 
 def test_a_command_becomes_the_tool_that_the_client_has(story: Offered) -> None:
-    writer = AgentCall(story, ANN, None, "all")
+    writer = AgentCall(story.executor, ANN, None, "all")
     message = "none of that time: `hades consolidate` makes them; run `hades check --repair`."
     assert for_agent(writer, message) == (
         "none of that time: `consolidate` makes them; run “check” (ask the user: it is no tool "
         "here)."
     )
-    for narrow in (AgentCall(story, writer.caller, None), AgentCall(story, EVE, None, "all")):
+    for narrow in (
+        AgentCall(story.executor, writer.caller, None),
+        AgentCall(story.executor, EVE, None, "all"),
+    ):
         assert "“consolidate” (ask the user" in for_agent(narrow, message)
 
 

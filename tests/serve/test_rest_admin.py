@@ -79,7 +79,7 @@ def test_paths_of_the_machine_are_taken_in(ask: Asker, tmp_path: Path) -> None:
 
 def test_the_audit_log_is_read(served: Served) -> None:
     with served.by("http", served.key("reader", name="x")) as reader:
-        assert reader.get(f"{S}/states").status_code == 200
+        assert reader.get(f"{S}/topics").status_code == 200
     with served.by("admin") as admin:
         items = admin.get(f"{A}/audit?limit=5").json()["items"]
         assert [(one["who"], one["status"]) for one in items] == [("key:x", 200)]
