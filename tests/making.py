@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import hades
 from hades.models.encoder import count_tokens
@@ -27,6 +28,16 @@ UNHURRIED = {
     "budget": {"latency_ms": 60_000},
 }
 """A plan whose limits a machine busy with other tests does not reach."""
+
+
+def with_more(plan: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """A plan with more keys; parts that both have are joined."""
+    joined = {
+        key: with_more(plan.get(key, {}), part)
+        for key, part in more.items()
+        if part.__class__ is dict
+    }
+    return plan | more | joined
 
 
 def remember_story(memory: hades.Memory) -> None:

@@ -19,7 +19,7 @@ def run_hades(*words: str, **options: Any) -> Result:
 class Shell:
     """Runs `hades …` on one memory."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | str) -> None:
         self.path = path
 
     def run(self, *words: str, stdin: str | bytes | None = None) -> Result:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import hades
 from tests.shell import run_hades
@@ -23,6 +23,18 @@ def _refused(*words: str) -> str:
     return result.stderr
 
 
+def _schema(address: str) -> str:
+    """The schema that an address of a memory names."""
+    return dict(parse_qsl(urlsplit(address).query))["schema"]
+
+
+def _server(address: str) -> str:
+    """The address without its schema, which only HADES understands."""
+    parts = urlsplit(address)
+    kept = [(name, value) for name, value in parse_qsl(parts.query) if name != "schema"]
+    return parts._replace(query=urlencode(kept)).geturl()
+
+
 def test_init_makes_a_memory_once(new_postgres: str) -> None:
     assert json.loads(_db("init", new_postgres, "--json"))["made"]
     assert not json.loads(_db("init", new_postgres, "--json"))["made"]
@@ -33,11 +45,8 @@ def test_init_makes_a_memory_once(new_postgres: str) -> None:
 def test_init_says_what_is_wrong(new_postgres: str) -> None:
     import psycopg
 
-    from hades.store.postgres.address import read_server_address
-
-    found = read_server_address(new_postgres)
-    role = f"{found.schema}_nobody"
-    with psycopg.connect(found.conninfo, autocommit=True) as admin:
+    role = f"{_schema(new_postgres)}_nobody"
+    with psycopg.connect(_server(new_postgres), autocommit=True) as admin:
         admin.execute(f"CREATE ROLE {role} LOGIN")
         try:
             told = _refused("init", new_postgres.replace("postgres:@", f"{role}:@"))
@@ -70,12 +79,9 @@ def test_status_tells_of_server_and_tables(postgres: str) -> None:
 def test_grant(postgres: str) -> None:
     import psycopg
 
-    from hades.store.postgres.address import read_server_address
-
     _db("init", postgres)
-    found = read_server_address(postgres)
-    role = f"{found.schema}_reader"
-    with psycopg.connect(found.conninfo, autocommit=True) as admin:
+    role = f"{_schema(postgres)}_reader"
+    with psycopg.connect(_server(postgres), autocommit=True) as admin:
         admin.execute(f"CREATE ROLE {role} LOGIN")
         try:
             assert f"{role} may read in all spaces" in _db("grant", role, "--read", "-m", postgres)

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import hades
-from hades.cli.demo import WHY
 from tests.shell import run_hades
 
 
@@ -24,7 +23,9 @@ def test_the_demo_shows_what_holds_why_and_what_held(tmp_path: Path) -> None:
     assert "Mira Novak is on call" in document
     assert "walk_many calls hades.graph.ppr.seeded" in code
     with hades.open(kept, create=False) as memory:
-        assert "Bug 412" in str(memory.at("2024-01-31").ask(WHY))
+        assert "Bug 412" in str(
+            memory.at("2024-01-31").ask("Why was sharding the orders table rejected?")
+        )
     again = run_hades("demo", "--keep", str(kept))
     assert (again.exit_code, "exists already" in again.stderr) == (2, True)
 

@@ -1,29 +1,43 @@
+"""Settings: a file, overridden by the environment, overridden by the caller."""
+
+from __future__ import annotations
+
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import hades
-from hades.settings import load_settings
+from tests.shell import run_hades
+
+
+def settings(**environment: str) -> dict[str, Any]:
+    """The settings that hold, as `hades settings` shows them."""
+    done = run_hades("settings", "--json", env=environment)
+    assert done.exit_code == 0, done.output
+    shown: dict[str, Any] = json.loads(done.stdout)
+    return shown
 
 
 def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
     file = tmp_path / "hades.yaml"
     file.write_text("path: /from/file.hades\nspace: work\nbusy_timeout_s: 3\n")
-    settings = load_settings({"HADES_CONFIG": str(file), "HADES_SPACE": "play"})
-    assert (str(settings.path), settings.space) == ("/from/file.hades", "play")
-    assert settings.busy_timeout_s == 3
+    found = settings(HADES_CONFIG=str(file), HADES_SPACE="play")
+    assert (found["path"], found["space"]) == ("/from/file.hades", "play")
+    assert found["busy_timeout_s"] == 3
 
 
 def test_without_anything_there_are_defaults() -> None:
-    settings = load_settings({})
-    assert settings.space == "default"
-    assert Path(settings.ready_path()).name == "default.hades"
+    found = settings()
+    assert found["space"] == "default"
+    assert Path(found["path"]).name == "default.hades"
 
 
-def test_the_memory_may_be_a_server() -> None:
-    settings = load_settings({"HADES_PATH": "unix:///run/hades/rw.sock", "HADES_KEY": "secret"})
-    assert settings.ready_path() == "unix:///run/hades/rw.sock"
-    assert settings.key == "secret"
+def test_the_memory_may_be_a_server_and_its_key_is_not_shown() -> None:
+    found = settings(HADES_PATH="unix:///run/hades/rw.sock", HADES_KEY="secret")
+    assert found["path"] == "unix:///run/hades/rw.sock"
+    assert found["key"] == "(set)"
 
 
 @pytest.mark.parametrize(
@@ -34,18 +48,18 @@ def test_the_memory_may_be_a_server() -> None:
         ("busy_timeout_s: -1", "busy_timeout_s"),
         ("[1, 2]", "name: value"),
         ("a: [", "not YAML"),
+        (None, "cannot be read"),
     ],
 )
-def test_a_wrong_setting_is_named(tmp_path: Path, text: str, says: str) -> None:
+def test_a_wrong_setting_is_named_and_a_named_file_must_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None, says: str
+) -> None:
     file = tmp_path / "hades.yaml"
-    file.write_text(text)
+    if text is not None:
+        file.write_text(text)
+    monkeypatch.setenv("HADES_CONFIG", str(file))
     with pytest.raises(hades.InvalidInput, match=says):
-        load_settings({"HADES_CONFIG": str(file)})
-
-
-def test_a_named_file_must_be_there(tmp_path: Path) -> None:
-    with pytest.raises(hades.InvalidInput, match="cannot be read"):
-        load_settings({"HADES_CONFIG": str(tmp_path / "none.yaml")})
+        hades.open()
 
 
 def test_settings_apply_where_no_path_is_given(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,3 +126,40 @@ def test_what_is_no_name_or_number_is_refused(memory: hades.Memory) -> None:
 def test_strange_calls_are_refused(memory: hades.Memory, wrong) -> None:
     with pytest.raises(hades.InvalidInput):
         wrong(memory)
+
+
+def test_names_that_are_refused(memory: hades.Memory) -> None:
+    wrong: Any
+    for wrong in ("", "  ", "x" * 2001, "bad \ud800 surrogate", 7):
+        with pytest.raises(hades.InvalidInput):
+            memory.remember(wrong, "x")
+    assert memory.topics() == []
+
+
+def test_shares_go_from_0_to_1(memory: hades.Memory) -> None:
+    wrong: Any
+    for wrong in (-0.1, 1.1, float("nan"), float("inf"), "1", True):
+        with pytest.raises(hades.InvalidInput, match="from 0 to 1"):
+            memory.remember("a", "x", confidence=wrong)
+    assert memory.topics() == []
+
+
+def test_metadata_must_survive_json(memory: hades.Memory) -> None:
+    wrong: Any
+    for wrong in ({"a": float("nan")}, {1: "a"}, {"a": object()}, {"a": {1, 2}}, {"a": "\ud800"}):
+        with pytest.raises(hades.InvalidInput, match="metadata"):
+            memory.remember("a", "x", metadata=wrong)
+    assert memory.topics() == []
+
+
+def test_metadata_has_a_size(memory: hades.Memory) -> None:
+    memory.remember("a", "x", metadata={"a": "x" * 1_000_000})
+    with pytest.raises(hades.InvalidInput, match="1 MB"):
+        memory.remember("b", "x", metadata={"a": "ü" * 600_000})
+    assert [topic.name for topic in memory.topics()] == ["a"]
+
+
+def test_tags_are_a_sorted_set(memory: hades.Memory) -> None:
+    assert memory.remember("a", "x", tags=["b", "a", "b"]).tags == ("a", "b")
+    with pytest.raises(hades.InvalidInput, match="list"):
+        memory.remember("a", "x", tags="decision")  # type: ignore[arg-type]

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.models.encoder import MINILM_FOLDER
 
 
 def _git(repo: Path, *words: str, day: str = "2024-01-01") -> None:
@@ -144,22 +143,6 @@ def test_a_conversation_becomes_turns(tmp_path: Path, memory: hades.Memory) -> N
     assert "bowl" in hit.chunk.text or "pottery" in hit.chunk.text
     assert {"Caroline", "Melanie"} <= {e.name for e in memory.entities()}
     assert len(memory.chunks(memory.topics()[0].name)) == 2
-
-
-def test_moving_to_another_encoder(path: Path) -> None:
-    with hades.open(path) as memory:
-        memory.remember("a", "cats purr")
-        memory.remember("b", "stocks fell")
-        before = memory.search("kitten", 1, retriever="meaning")
-        made = memory.reembed(f"folder:{MINILM_FOLDER}")
-        assert made == 2
-        assert memory.reembed(f"folder:{MINILM_FOLDER}") == 0
-        assert memory.search("kitten", 1, retriever="meaning")[0].chunk == before[0].chunk
-    with hades.open(path) as memory:
-        assert memory.search("kitten", 1, retriever="meaning")[0].chunk.topic == "a"
-        assert memory.inside.finder.encoder.model.startswith("minilm-")
-        with pytest.raises(hades.InvalidInput):
-            memory.reembed("nonsense")
 
 
 def test_history_twice_is_history_once(tmp_path: Path, path: Path) -> None:

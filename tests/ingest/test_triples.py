@@ -9,17 +9,16 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.ingest.document import Bad
-from hades.ingest.readers.triples import Triple, looks_like_triple, read_triples
 
 
-def read(folder: Path, *rows: object) -> list[Triple | Bad]:
+def read(memory: hades.Memory, folder: Path, *rows: object) -> list[tuple[str, str]]:
+    """Import rows as JSON lines; what was skipped, and why."""
     path = folder / "t.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return list(read_triples(path))
+    return list(memory.import_triples(path).skipped)
 
 
-def test_a_triple_with_all_it_may_say(tmp_path: Path) -> None:
+def test_a_triple_with_all_it_may_say(memory: hades.Memory, tmp_path: Path) -> None:
     row = {
         "subject": "Ed  Wood",
         "predicate": "directed by",
@@ -30,70 +29,79 @@ def test_a_triple_with_all_it_may_say(tmp_path: Path) -> None:
         "weight": "0.5",
         "evidence": "a film by Tim Burton",
     }
-    assert read(tmp_path, row) == [
-        Triple(
-            "Ed Wood",
-            "directed by",
-            "Tim Burton",
-            source="p7",
-            valid_from=datetime(1994, 9, 28, tzinfo=UTC),
-            valid_to=datetime(2020, 1, 1, tzinfo=UTC),
-            weight=0.5,
-            evidence="a film by Tim Burton",
-            where=f"{tmp_path / 't.jsonl'}, line 1",
-        )
-    ]
+    assert read(memory, tmp_path, row) == []
+    (edge,) = memory.edges(all=True)
+    assert (edge.source.name, edge.relation, edge.target.name) == (
+        *("Ed Wood", "directed by", "Tim Burton"),
+    )
+    assert edge.valid_from == datetime(1994, 9, 28, tzinfo=UTC)
+    assert edge.valid_to == datetime(2020, 1, 1, tzinfo=UTC)
+    assert (edge.weight, edge.evidence) == (0.5, "a film by Tim Burton")
+    assert dict(edge.metadata) == {"source": "p7"}
 
 
 @pytest.mark.parametrize("names", [("s", "p", "o"), ("head", "relation", "tail")])
-def test_other_names_for_the_fields(tmp_path: Path, names: tuple[str, str, str]) -> None:
+def test_other_names_for_the_fields(
+    memory: hades.Memory, tmp_path: Path, names: tuple[str, str, str]
+) -> None:
     row = dict(zip(names, ("Paris", "capital of", "France"), strict=True))
-    assert looks_like_triple(dict(row))
-    (triple,) = read(tmp_path, row)
-    assert isinstance(triple, Triple)
-    assert (triple.subject, triple.predicate, triple.object) == ("Paris", "capital of", "France")
+    assert read(memory, tmp_path, row) == []
+    (edge,) = memory.edges("Paris")
+    assert (edge.relation, edge.target.name) == ("capital of", "France")
 
 
-def test_tables_hold_triples_too(tmp_path: Path) -> None:
+def test_tables_hold_triples_too(memory: hades.Memory, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("subject,predicate,object,weight\nA,knows,B,\nA,born in,1960,1\n")
-    first, second = read_triples(path)
-    assert isinstance(first, Triple)
-    assert isinstance(second, Triple)
-    assert (first.weight, second.object) == (1.0, "1960")
+    assert memory.import_triples(path).added == 2
+    told = {edge.relation: edge for edge in memory.edges("A")}
+    assert (told["knows"].weight, told["born in"].target.name) == (1.0, "1960")
 
 
-def test_a_number_may_be_an_object_and_a_year(tmp_path: Path) -> None:
-    (triple,) = read(tmp_path, {"s": "A", "p": "born in", "o": 1960, "start": 1960})
-    assert isinstance(triple, Triple)
-    assert triple.object == "1960"
-    assert triple.valid_from == datetime(1960, 1, 1, tzinfo=UTC)
+def test_a_number_may_be_an_object_and_a_year(memory: hades.Memory, tmp_path: Path) -> None:
+    assert read(memory, tmp_path, {"s": "A", "p": "born in", "o": 1960, "start": 1960}) == []
+    (edge,) = memory.edges("A")
+    assert edge.target.name == "1960"
+    assert edge.valid_from == datetime(1960, 1, 1, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("more", "why"),
-    [
+def test_a_triple_that_cannot_be_used_says_why(memory: hades.Memory, tmp_path: Path) -> None:
+    good = {"subject": "A", "predicate": "knows", "object": "B"}
+    reasons = [
         ({"object": None}, "There is no object; the fields are: subject, predicate, object."),
         ({"object": ["B"]}, "The field 'object' is not a text."),
         ({"subject": "  "}, "There is no subject; the fields are: subject, predicate, object."),
         ({"weight": 2}, "The weight is a number from 0 to 1, not '2'."),
         ({"weight": "much"}, "The weight is a number from 0 to 1, not 'much'."),
         ({"valid_from": "soon"}, "Cannot read the time 'soon': write it as 2024-03-31."),
-        ({"valid_from": "2024", "valid_to": "2023"},
-         "It ends before it begins: valid_to must be later than valid_from."),
-    ],
-)  # fmt: skip
-def test_a_triple_that_cannot_be_used_says_why(
-    tmp_path: Path, more: dict[str, object], why: str
+        (
+            {"valid_from": "2024", "valid_to": "2023"},
+            "It ends before it begins: valid_to must be later than valid_from.",
+        ),
+    ]
+    rows = [good | more for more, _ in reasons]
+    assert read(memory, tmp_path, *rows, good) == [
+        (f"{tmp_path / 't.jsonl'}, line {number}", why)
+        for number, (_, why) in enumerate(reasons, 1)
+    ]
+    assert [str(edge) for edge in memory.edges()] == ["A --[knows]--> B"]
+
+
+def test_triples_are_no_corpus_and_a_corpus_is_no_triples(
+    memory: hades.Memory, tmp_path: Path
 ) -> None:
-    good = {"subject": "A", "predicate": "knows", "object": "B"}
-    first, second = read(tmp_path, good | more, good)
-    assert first == Bad(f"{tmp_path / 't.jsonl'}, line 1", why)
-    assert isinstance(second, Triple)
-
-
-def test_a_corpus_is_not_triples() -> None:
-    assert not looks_like_triple({"id": "1", "title": "T", "text": "t"})
+    for names in (
+        ("subject", "predicate", "object"),
+        ("s", "p", "o"),
+        ("head", "relation", "tail"),
+    ):
+        triples = tmp_path / "triples.jsonl"
+        triples.write_text(json.dumps(dict(zip(names, "abc", strict=True))))
+        ((_, why),) = memory.ingest(triples).skipped
+        assert "import-triples" in why
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text(json.dumps({"id": "1", "title": "T", "text": "t"}))
+    assert memory.ingest(corpus).added == 1
 
 
 def test_the_passage_a_fact_was_read_in_mentions_both_ends(

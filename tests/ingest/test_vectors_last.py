@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
@@ -18,10 +17,9 @@ from pathlib import Path
 from threading import Semaphore, Thread
 
 import pytest
+from serve.rest_making import S, asking
 
 import hades
-from hades.serve.executor import Executor
-from tests.callers import caller
 from tests.shell import Shell
 
 pytestmark = pytest.mark.workers
@@ -182,25 +180,14 @@ def test_a_server_answers_while_it_makes_vectors(
     folder: Path, path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hades.operations.indexing.EMBEDDED_AT_ONCE", 10)
-    ann = caller("key:ann", "writer")
-    phases = ("nodes", "chunks", "edges")
-
-    async def life() -> hades.Recall:
-        await executor.work(
-            ann, "default", lambda m, _: m.ingest(folder, phases=phases), lambda *_: None
-        )
-        ask = partial(hades.View.recall, question="Where does Ferry 17 sail?")
-        return await executor.read(ann, "default", ask, fresh=True)
-
-    executor = Executor.open(path, encoder=endpoint.setting)
-    try:
-        found = asyncio.run(life())
-        assert found.passages[0].chunk.topic.endswith("/17.md")
-        assert f"{FILES} of {FILES} passages have no vector yet" in str(found.reasons)
+    with hades.open(path, encoder=endpoint.setting) as memory:
+        memory.ingest(folder, phases=("nodes", "chunks", "edges"))
+    with asking(path, encoder=endpoint.setting) as ask:
+        found = ask.post(f"{S}/recall", {"question": "Where does Ferry 17 sail?"}).json()
+        assert found["passages"][0]["chunk"]["topic"].endswith("/17.md")
+        assert f"{FILES} of {FILES} passages have no vector yet" in str(found["reasons"])
         endpoint.may_answer.release(10)  # the question began to make them
         _until(lambda: _missing(path, endpoint) == 0)
-    finally:
-        executor.close()
 
 
 def test_a_failed_or_dry_run_makes_no_memory(tmp_path: Path, folder: Path) -> None:

@@ -40,6 +40,7 @@ from hades.language.sentences import sentences
 from hades.language.units import Unit, plain_markup, units
 from hades.language.words import ids
 from hades.recall.question.reading import read_question
+from hades.recall.rank.code_signs import is_log_of_changes, is_test
 
 WEDNESDAY = datetime(2025, 10, 15, 10, 30, tzinfo=UTC)
 FRIDAY = datetime(2025, 3, 14, 10, tzinfo=UTC)
@@ -598,3 +599,8 @@ def test_periods(rule: tuple[re.Pattern[str], object, str]) -> None:
     since, until = (datetime.fromisoformat(day).replace(tzinfo=UTC) for day in span.split())
     assert period is not None
     assert (period.since, period.until, period.end) == (since, until, len(words))
+
+
+@cases("code_files")
+def test_tests_and_logs_of_changes_are_known_by_their_paths(path: str, test: str, log: str) -> None:
+    assert (is_test(path), is_log_of_changes(path)) == (test == "yes", log == "yes")

@@ -19,7 +19,7 @@ from hang_guard import within_a_minute
 
 import hades
 from hades.models import onnx_graph, openai_encoder
-from hades.models.encoder import MINILM_FOLDER, MiniLM, count_tokens, load_encoder
+from hades.models.encoder import MINILM_FOLDER, MiniLM, count_tokens, hop_encoder, load_encoder
 from hades.models.openai_encoder import KEY_VARIABLE, OpenAIEncoder
 
 pytestmark = pytest.mark.encoder
@@ -355,3 +355,39 @@ def test_vnni_is_read_from_the_processor_flags(
         assert onnx_graph._has_exact_int8() is exact
     finally:
         onnx_graph._has_exact_int8.cache_clear()
+
+
+QUESTION = "In which town was the director of Harbour Nights born?"
+
+FILM = "Harbour Nights: A 1974 drama film written and directed by Ilona Kesk."
+
+NEXT = "Ilona Kesk\nIlona Kesk (born 1931 in Tartu) was an Estonian film maker and painter."
+
+NEARER_IN_WORDS = "Harbour Nights (album)\nThe album was recorded in the director's home town."
+
+
+def test_the_next_passage_is_nearer_than_what_only_sounds_alike() -> None:
+    plain = load_encoder()
+    hop = hop_encoder(plain)
+    assert hop is not None
+    pages = plain.encode([NEXT, NEARER_IN_WORDS])
+    following, alike = pages @ hop.encode([f"{QUESTION} {FILM}"])[0]
+    assert following > alike
+    following, alike = pages @ plain.encode([f"{QUESTION} {FILM}"])[0]
+    assert following < alike
+
+
+def test_moving_to_another_encoder(path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.remember("a", "cats purr")
+        memory.remember("b", "stocks fell")
+        before = memory.search("kitten", 1, retriever="meaning")
+        made = memory.reembed(f"folder:{MINILM_FOLDER}")
+        assert made == 2
+        assert memory.reembed(f"folder:{MINILM_FOLDER}") == 0
+        assert memory.search("kitten", 1, retriever="meaning")[0].chunk == before[0].chunk
+    with hades.open(path) as memory:
+        assert memory.search("kitten", 1, retriever="meaning")[0].chunk.topic == "a"
+        assert memory.inside.finder.encoder.model.startswith("minilm-")
+        with pytest.raises(hades.InvalidInput):
+            memory.reembed("nonsense")

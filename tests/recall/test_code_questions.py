@@ -9,7 +9,6 @@ import pytest
 
 import hades
 from hades.errors import NotFound
-from hades.recall.rank.code_signs import is_log_of_changes, is_test
 
 FILES = {
     "pyproject.toml": '[project]\nname = "shop"\n',
@@ -218,22 +217,6 @@ def test_spellings_of_a_paper_are_one_node(tmp_path: Path, memory: hades.Memory)
 )
 def test_a_question_of_many_beginnings_is_read_at_once(shop: hades.Memory, question: str) -> None:
     assert shop.recall(question).intent is not hades.Intent.RELATION
-
-
-@pytest.mark.parametrize(
-    ("topic", "test", "log"),
-    [
-        ("app/tests/test_main.py", True, False),
-        ("src/testing.py", False, False),
-        ("ui/menu.spec.ts", True, False),
-        ("docs/release-notes.md", False, True),
-        ("src/history.py", False, False),
-    ],
-)
-def test_tests_and_logs_of_changes_are_known_by_their_paths(
-    topic: str, test: bool, log: bool
-) -> None:
-    assert (is_test(topic), is_log_of_changes(topic)) == (test, log)
 
 
 def test_code_that_only_names_a_symbol_is_told_last(tmp_path: Path, memory: hades.Memory) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from making import UNHURRIED
+from shell import Shell
 
 import hades
-from hades.context.text.answers import answer_lines
-from hades.context.text.layout import joined
 
 DEVLIN = (
     "Jacob Devlin <--[authored_by]-- BERT --[cites]--> Attention Is All You Need "
@@ -54,21 +55,22 @@ def test_pathrag_finds_it_too(papers: hades.Memory) -> None:
     assert path["edge_types"] == ("authored_by", "cites")
 
 
-def test_a_path_through_texts_cites_them(papers: hades.Memory) -> None:
+def test_a_path_through_texts_cites_them(papers: hades.Memory, path: Path) -> None:
     asked = "What is the relationship between Ann Smith and Salt and Pepper?"
     answer = papers.ask(asked, plan=UNHURRIED)
     assert answer.sentences[0].text == (
         "Ann Smith --[mentioned in]--> lunch@1#0 --[mentions]--> Bob Jones "
         "--[works_at]--> Salt and Pepper"
     )
-    assert "[P1] path, lunch@1#0, belief" in joined(answer_lines(answer))
+    assert "[P1] path, lunch@1#0, belief" in Shell(path)("ask", asked)
 
 
-def test_names_that_nothing_joins_are_reported(papers: hades.Memory) -> None:
-    answer = papers.ask("How is Jacob Devlin connected with the North Sea?", plan=UNHURRIED)
+def test_names_that_nothing_joins_are_reported(papers: hades.Memory, path: Path) -> None:
+    asked = "How is Jacob Devlin connected with the North Sea?"
+    answer = papers.ask(asked, plan=UNHURRIED)
     assert not [row for row in answer.sentences if row.kind == "path"]
     note = "no path of at most 6 steps joins Jacob Devlin with North Sea"
-    assert f"Note: {note}" in joined(answer_lines(answer))
+    assert f"Note: {note}" in " ".join(Shell(path)("ask", asked).split())
     assert [row.detail for row in answer.recall.reasons if row.stage == "paths"] == [note]
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.domain.plain import plain
 
 MANUAL = """# Kettle server
 
@@ -108,7 +107,6 @@ def test_a_recall_says_which_parts_were_read_and_how_likely_each_answers(
     assert [unit.chance for unit in first.units] == sorted(
         (unit.chance for unit in first.units), reverse=True
     )
-    assert plain(found)["passages"][0]["units"][0]["text"] == first.units[0].text
 
 
 def test_a_plan_says_how_many_parts_are_read(manual: hades.Memory) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 import hades
 from hades.errors import InvalidInput
-from hades.recall.find.turns import TURN_CHARACTERS_AT_MOST, TURNS_AT_MOST, clean_turns
 
 NOTES = {
     "barn/sale": "The barn is at Skogsby. It was listed on 3 May for 420,000.",
@@ -80,10 +79,20 @@ def test_turns_are_part_of_the_key_of_a_kept_answer(memory: hades.Memory) -> Non
     assert topics == ["barn/sale", "boat/sale", "barn/sale"]
 
 
-def test_turns_are_bounded() -> None:
-    turns = clean_turns(["x" * 5_000] * 50)
-    assert len(turns) == TURNS_AT_MOST
-    assert {len(turn) for turn in turns} == {TURN_CHARACTERS_AT_MOST}
-    assert clean_turns("one text") == ("one text",)
-    with pytest.raises(InvalidInput):
-        clean_turns([7])  # type: ignore[list-item]
+def test_turns_are_bounded(memory: hades.Memory) -> None:
+    """The last six turns are read, and of each its first 1,000 characters."""
+
+    def context(*turns: str) -> str:
+        return memory.recall("When was it listed?", turns=turns).context
+
+    barn, other = "Where is the barn?", "Is that so?"
+    filler = "so and so " * 99
+    assert context(barn, *[other] * 5) != context(*[other] * 6)
+    assert context(barn, *[other] * 6) == context(*[other] * 6)
+    assert context(f"{filler}{barn}"[:1_000]) == context(f"{filler}{barn}")
+    assert context(f"{filler}{filler}{barn}") == context(filler + "so and so ")
+    assert context(f"barn {filler}") != context(filler)
+    assert memory.recall("When was it listed?", turns=barn).context == context(barn)
+    for wrong in ([7], 7):
+        with pytest.raises(InvalidInput):
+            memory.recall("When was it listed?", turns=wrong)  # type: ignore[arg-type]

@@ -20,6 +20,7 @@ from hades.models.encoder import count_tokens
 from hades.operations.indexing import catch_up
 from hades.recall.find.candidates import choose_candidates
 from hades.recall.find.seeds import start_encoding
+from hades.recall.paths import neighbourhood
 from hades.recall.plan import make_plan
 from hades.recall.question.reading import read_question
 from hades.recall.rank.rank_candidates import rank_candidates
@@ -360,3 +361,18 @@ def test_many_notes_without_a_single_name_are_ranked(memory: hades.Memory) -> No
         for number in range(30):
             memory.remember(f"{number}", f"it was {number} then.")
     assert memory.recall("what was it then?").passages
+
+
+def test_a_search_that_left_nodes_out_says_so(
+    memory: hades.Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(neighbourhood, "NODES_SEARCHED", 8)
+    with memory.batch():
+        for number in range(20):
+            memory.relate(f"Item {number}", "part_of", "Left Hub")
+            memory.relate(f"Thing {number}", "part_of", "Right Hub")
+        memory.relate("Item 19", "touches", "Thing 19")
+    with pytest.raises(hades.InvalidInput, match=r"nodes searched, and \d+ were left out: .* hops"):
+        memory.paths("Left Hub", "Right Hub", hops=2)
+    found = memory.ask("How is Left Hub connected with Right Hub?")
+    assert "among the nodes searched" in " ".join(map(str, found.recall.reasons))

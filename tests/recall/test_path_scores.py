@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import hades
-from hades.recall.paths import neighbourhood
 from tests.conftest import HeldClock
 from tests.ingest.test_stated_edges import CACHE, GUIDE
 
@@ -111,21 +110,6 @@ def test_a_hub_lowers_a_path_and_does_not_drop_it(memory: hades.Memory) -> None:
     (path,) = memory.paths("item 1", "Ann Smith", hub_demotion=1)
     assert str(path) == "item 1 --[part_of]--> hub --[owned_by]--> Ann Smith"
     assert path.score < 0.01  # the threshold, which concerns what the path itself says
-
-
-def test_a_search_that_left_nodes_out_says_so(
-    memory: hades.Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(neighbourhood, "NODES_SEARCHED", 8)
-    with memory.batch():
-        for number in range(20):
-            memory.relate(f"Item {number}", "part_of", "Left Hub")
-            memory.relate(f"Thing {number}", "part_of", "Right Hub")
-        memory.relate("Item 19", "touches", "Thing 19")
-    with pytest.raises(hades.InvalidInput, match=r"nodes searched, and \d+ were left out: .* hops"):
-        memory.paths("Left Hub", "Right Hub", hops=2)
-    found = memory.ask("How is Left Hub connected with Right Hub?")
-    assert "among the nodes searched" in " ".join(map(str, found.recall.reasons))
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from making import UNHURRIED
+from making import UNHURRIED, with_more
 from pydantic import BaseModel
 from test_limits import JumpingClock
 from word_encoder import write_word_encoder
 
 import hades
-from hades.operations.indexing import catch_up
-from hades.recall.plan import _merged
 
 FIRST = ("Ada", "Bela", "Cleo", "Dora", "Emil", "Fritz", "Gerda", "Hugo")
 LAST = ("North", "Winter", "Holm", "Lind", "Berg")
@@ -80,7 +78,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hades.Memory]:
         for place in ("Mill Lane", "Salt House"):
             memory.remember(place, f"# {place}\n\n{place} is in the north.", kind="document")
         memory.consolidate(at_least=1)
-        catch_up(memory.inside, None)
+        memory.index()
         yield memory
 
 
@@ -123,7 +121,7 @@ BESIDE: dict[str, dict[str, Any]] = {
 def test_every_key_changes_an_answer(people: hades.Memory, key: str) -> None:
     value, question = CHANGES[key]
     part, _, name = key.rpartition(".")
-    base = _merged(UNHURRIED, BESIDE.get(key, {}))
-    changed = _merged(base, {part: {name: value}} if part else {name: value})
+    base = with_more(UNHURRIED, BESIDE.get(key, {}))
+    changed = with_more(base, {part: {name: value}} if part else {name: value})
     ms = 10 if name in ("timeout_ms", "latency_ms") else 0
     assert told(people, question, base, ms) != told(people, question, changed, ms)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
+from word_encoder import write_word_encoder
+
 import hades
-from hades.models.encoder import MINILM_FOLDER, hop_encoder, load_encoder
 
 QUESTION = "In which town was the director of Harbour Nights born?"
 FILM = "Harbour Nights: A 1974 drama film written and directed by Ilona Kesk."
@@ -26,17 +26,6 @@ def notes_of_reading(found: hades.Recall) -> set[hades.Reason]:
     return {note.reason for note in found.reasons if note.stage == "read_on"}
 
 
-def test_the_next_passage_is_nearer_than_what_only_sounds_alike() -> None:
-    plain = load_encoder()
-    hop = hop_encoder(plain)
-    assert hop is not None
-    pages = plain.encode([NEXT, NEARER_IN_WORDS])
-    following, alike = pages @ hop.encode([f"{QUESTION} {FILM}"])[0]
-    assert following > alike
-    following, alike = pages @ plain.encode([f"{QUESTION} {FILM}"])[0]
-    assert following < alike
-
-
 def test_a_second_passage_is_read_if_it_adds_words(
     tmp_path: Path,
 ) -> None:
@@ -53,11 +42,8 @@ def test_a_second_passage_is_read_if_it_adds_words(
 
 
 def test_an_encoder_without_a_companion_reads_nothing_and_says_so(tmp_path: Path) -> None:
-    folder = tmp_path / "plain"
-    folder.mkdir()
-    for name in ("model.onnx", "tokenizer.json"):
-        shutil.copy(MINILM_FOLDER / name, folder)
-    with memory_of_pages(tmp_path, f"folder:{folder}") as memory:
+    words = write_word_encoder(tmp_path / "words")
+    with memory_of_pages(tmp_path, f"folder:{words}") as memory:
         assert hades.Reason.FALLBACK in notes_of_reading(memory.recall(QUESTION))
 
 

@@ -11,13 +11,12 @@ import pytest
 from conftest import HeldClock
 from hypothesis import given
 from hypothesis import strategies as st
-from making import UNHURRIED
+from making import UNHURRIED, with_more
 from shell import Shell
 
 import hades
 from hades.domain.strength import HALF_LIFE, strength_of
 from hades.domain.times import from_micros
-from hades.recall.plan import _merged
 
 BOXES = 300
 PLAN_WEIGHT = 0.5
@@ -35,7 +34,7 @@ def use(memory: hades.Memory, topic: str, times: int) -> None:
 
 def found_for(memory: hades.Memory, weight: float) -> dict[str, float]:
     """The topics found, best first, with their points."""
-    plan = _merged(UNHURRIED, {"reranker": {"strength": weight}, "final_context": 20})
+    plan = with_more(UNHURRIED, {"reranker": {"strength": weight}, "final_context": 20})
     passages = memory.recall("Where is the blue stapler?", plan=plan).passages
     return {one.chunk.topic: one.parts["rank"] for one in passages}
 

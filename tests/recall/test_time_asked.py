@@ -6,14 +6,13 @@ import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import HeldClock
 from making import UNHURRIED
 
 import hades
-from hades.models.encoder import load_encoder
-from hades.models.onnx_encoder import Vectors
 
 HISTORY = (
     ("office", "The office is in Tallinn, above the bakery.", "2025-01-10"),
@@ -219,17 +218,19 @@ def test_a_window_that_cannot_be_read_is_refused(notes: hades.Memory) -> None:
 
 
 class LateEncoder:
-    """The built-in encoder, which from some moment on does not come back until it is told."""
+    """A memory's encoder, which from some moment on does not come back until it is told."""
 
-    def __init__(self) -> None:
-        self._encoder = load_encoder()
+    def __init__(self, memory: hades.Memory) -> None:
+        finder = memory.inside.finder
+        self._encoder = finder.encoder
+        finder.__dict__["encoder"] = self
         self.model, self.dims = self._encoder.model, self._encoder.dims
         self.max_tokens = self._encoder.max_tokens
         self.go_on = threading.Event()
         self.go_on.set()
         self.calls = 0
 
-    def encode(self, texts: Sequence[str]) -> Vectors:
+    def encode(self, texts: Sequence[str]) -> Any:
         self.calls += 1
         assert self.go_on.wait(60), "nobody told it to go on"
         return self._encoder.encode(texts)
@@ -243,7 +244,7 @@ def test_a_late_encoder_is_left_behind(kind: str, request: pytest.FixtureRequest
         "papers": ("When was the harbour built?", "The harbour was built in 1912."),
     }[kind]
     recalled(memory, question)
-    encoder = memory.inside.finder.__dict__["encoder"] = LateEncoder()
+    encoder = LateEncoder(memory)
     encoder.go_on.clear()
     try:
         found = memory.ask(question, plan={**UNHURRIED, "retriever": {"timeout_ms": 20}})
@@ -263,7 +264,7 @@ def test_a_late_encoder_is_left_behind(kind: str, request: pytest.FixtureRequest
 
 def test_a_late_encoder_does_not_hold_up_times_in_words(notes: hades.Memory) -> None:
     recalled(notes, "office")
-    encoder = notes.inside.finder.__dict__["encoder"] = LateEncoder()
+    encoder = LateEncoder(notes)
     encoder.go_on.clear()
     try:
         found = notes.recall(

@@ -72,10 +72,10 @@ class Asker:
 
 @contextmanager
 def asking(
-    path: Path, *, clock: Clock = system_clock, caller: Caller = ADMIN, read_only: bool = False
+    path: Path, *, clock: Clock = system_clock, caller: Caller = ADMIN, **options: Any
 ) -> Iterator[Asker]:
-    """The app over a memory, asked in this process."""
-    executor = Executor.open(path, clock=clock, read_only=read_only)
+    """The app over a memory, opened with these options and asked in this process."""
+    executor = Executor.open(path, clock=clock, **options)
     asker = Asker(WithCaller(build(executor), caller))
     try:
         yield asker

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-import pytest
-
 import hades
-from hades.store.postgres.distribute import distribute
+from tests.shell import Shell
+
+
+def _placed(address: str) -> str:
+    """Have Citus place a memory; the worker on which it lies."""
+    return str(Shell(address).json("db", "distribute")["worker"])
 
 
 def test_a_memory_is_placed_once(citus: str) -> None:
-    place = distribute(citus)
-    assert distribute(citus) == place
+    place = _placed(citus)
+    assert _placed(citus) == place
     with hades.open(citus) as memory:
         memory.remember("notes/citus", "Placed on a worker.")
         assert memory.get("notes/citus").content == "Placed on a worker."
 
 
 def test_memories_lie_on_different_workers(citus: str) -> None:
-    places = {distribute(citus)}
+    places = {_placed(citus)}
     for number in range(3):
         other = f"{citus}_{number}"
         hades.open(other).close()
-        places.add(distribute(other))
+        places.add(_placed(other))
     assert len(places) > 1
 
 
 def test_without_citus_it_says_so(postgres: str) -> None:
-    with pytest.raises(hades.Unavailable, match="has no Citus"):
-        distribute(postgres)
+    assert "has no Citus" in Shell(postgres).refused("db", "distribute")
