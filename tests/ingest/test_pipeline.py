@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 import hades
 from hades.index import space_words
 from hades.ingest import phases
-from hades.ingest.walk import LEADS_OUT
+from hades.ingest.walk import LEADS_OUT, walk
 
 pytestmark = pytest.mark.workers
 
@@ -455,3 +456,47 @@ def test_links_are_followed_where_that_is_asked(linked: Path, memory: hades.Memo
     assert memory.ingest(linked, phases=("nodes",), follow_links=True).skipped == []
     names = ["linked/a.md", "linked/more/key.md", "linked/notes.md", "linked/same.md"]
     assert [topic.name for topic in memory.topics()] == names
+
+
+IGNORED = (
+    "trailing\\ \n"
+    + """
+# a comment
+*.log
+!keep.log
+build/
+/top.txt
+docs/*.tmp
+**/cache/**
+a?c[0-9][!x].md
+\\#odd
+deep/**/leaf
+*a*a*b
+[unclosed
+"""
+)
+
+IGNORED_OR_NOT = """
+x.log keep.log sub/keep.log build/in sub/build/in top.txt sub/top.txt docs/a.tmp docs/in/a.tmp
+cache/in sub/cache/in/in abc12.md abc1x.md #odd deep/leaf deep/one/two/leaf deep/leaf.txt
+xaxab xab [unclosed sub/plain
+"""
+
+
+def test_ignore_files_leave_out_what_git_leaves_out(tmp_path: Path) -> None:
+    for name in [*IGNORED_OR_NOT.split(), "trailing "]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    (tmp_path / ".gitignore").write_text(IGNORED)
+    git = ["git", "-C", str(tmp_path)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    told = [*git, "ls-files", "-z", "--others", "--exclude-standard"]
+    kept = subprocess.run(told, check=True, capture_output=True, text=True).stdout.split("\0")
+    found = {one.relative_to(tmp_path).as_posix() for one, _ in walk(tmp_path)}
+    assert found == {one for one in kept if one and one != ".gitignore"}
+
+
+def test_a_hostile_ignore_file_does_not_stop_the_walk(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("*a" * 100 + "b\n" + "**/a/" * 500 + "b\n" + "[" * 4_000)
+    (tmp_path / ("a" * 250)).write_text("x")
+    assert [one for one, _ in walk(tmp_path)] == [tmp_path / ("a" * 250)]

@@ -13,7 +13,7 @@ import hades
 from hades.ingest.document import Document, IntroducedName, Link, Origin, Unreadable
 from hades.ingest.readers import READERS, reader_for
 from hades.ingest.readers.markdown import LINKS_AT_MOST, read_markdown, resolve_link
-from hades.ingest.readers.text import line_spans, read_settings, read_text
+from hades.ingest.readers.text import line_spans, read_settings, read_text, without_brackets
 
 GUIDE = """\
 ---
@@ -350,3 +350,8 @@ def test_a_repository_has_more_than_code(path: Path, tmp_path: Path) -> None:
         assert memory.ingest(repository).skipped == []
         assert memory.search("which table has the baskets")[0].chunk.topic == "shop/schema.sql"
         assert memory.search("basket is empty")[0].chunk.topic == "shop/messages.json"
+
+
+def test_brackets_go_however_deep_they_are() -> None:
+    assert without_brackets("Ann (MIT (Boston)), Bob) (x", "()") == "Ann , Bob) (x"
+    assert without_brackets("a" + "<" * 100_000 + ">" * 100_000 + "b", "<>") == "ab"
