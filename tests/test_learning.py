@@ -6,7 +6,6 @@ import math
 from pathlib import Path
 
 import pytest
-from conftest import HeldClock
 from shell import Shell
 
 import hades
@@ -16,6 +15,7 @@ from hades.domain.weights import SHIPPED, Weighting
 from hades.index import graph_cache
 from hades.lifecycle.learning import learn
 from hades.store import query_log
+from tests.conftest import HeldClock
 
 QUESTION = "Why was approach X rejected?"
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from conftest import HeldClock
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ import hades
 from hades.context.tokens import count
 from hades.domain.summaries import TOKENS, SummaryPeriod, cite, read_lines
 from hades.lifecycle import consolidate
+from tests.conftest import HeldClock
 
 LATER = "2024-04-10"
 MONDAY = datetime(2024, 3, 4, tzinfo=UTC)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import HeldClock
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from making import UNHURRIED
 
 import hades
+from tests.conftest import HeldClock
 
 WORDS = ("mercury", "Ada Lovelace", "disk", "failed", "zebra", "Bob", "the", "payments", "xyzzy")
 QUESTIONS = ("Why did the disk of payments fail?", "zebra", "What did Ada Lovelace say to Bob?")

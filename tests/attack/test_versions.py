@@ -13,12 +13,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from conftest import HeldClock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import UNHURRIED
 
 import hades
+from tests.conftest import HeldClock
 
 LONG = os.environ.get("HADES_ATTACK") == "long"
 EXAMPLES = 300 if LONG else 8

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from conftest import HeldClock
 from notes_making import remember_subjects
 
 import hades
 from hades import format_path_prompt
+from tests.conftest import HeldClock
 
 SOURCE_DOCUMENT_002 = """
 hirag_pathrag:

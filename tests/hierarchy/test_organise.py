@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import HeldClock
 from notes_making import members_by_cluster, remember_subjects
 from word_encoder import write_word_encoder
 
@@ -20,6 +19,7 @@ from hades.domain.hierarchy import are_distant
 from hades.domain.times import NOW
 from hades.index.hierarchy import HierarchyCache
 from hades.operations.hierarchy import _indexes
+from tests.conftest import HeldClock
 from tests.shell import run_hades
 
 

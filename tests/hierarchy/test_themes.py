@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import HeldClock
 from notes_making import remember_subjects
 from shell import Shell
 
 import hades
 from hades.recall.answer import themes
+from tests.conftest import HeldClock
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from conftest import HeldClock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hades
 from hades.domain.times import from_micros
 from hades.operations.indexing import catch_up
+from tests.conftest import HeldClock
 
 TOPICS = ("a", "b")
 TEXTS = ("Rain fell.", "Snow fell.", "Hail fell.")

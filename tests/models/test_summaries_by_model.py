@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from chat_making import scripted
-from conftest import HeldClock
 from test_chat import use
 
 import hades
+from tests.conftest import HeldClock
 
 NOTES = {"deal": "Decided with Ada: we buy Osprey for 300 euros.", "hat": "Bela lost his hat."}
 

@@ -6,11 +6,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from conftest import HeldClock
 from making import remember_story
 from shell import Shell
 
 import hades
+from tests.conftest import HeldClock
 
 
 @pytest.fixture(scope="module")

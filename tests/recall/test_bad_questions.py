@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import HeldClock
 from making import remember_story
 
 import hades
+from tests.conftest import HeldClock
 
 QUESTION = "Why was approach X rejected?"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from conftest import HeldClock
 
 import hades
+from tests.conftest import HeldClock
 
 NOTES = (
     ("2025-02-03T08:40", "teeth", "Dentist on Thursday 14:00, the cracked molar."),

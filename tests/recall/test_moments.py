@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from conftest import HeldClock
 from making import T1, T2, remember_story
 
 import hades
+from tests.conftest import HeldClock
 
 QUESTION = "Why don't we use approach X?"
 UNHURRIED = {

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import HeldClock
 from making import UNHURRIED
 
 import hades
 from hades.domain.graph import NodeKind
+from tests.conftest import HeldClock
 
 NOTES = (
     ("bug/102", "Login fails after midnight.", "2025-05-01"),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from conftest import HeldClock
 from making import UNHURRIED
 
 import hades
+from tests.conftest import HeldClock
 
 OTHERS = """
 2026-01-05 car: The Skoda costs 180 a month.

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from conftest import HeldClock
 from hypothesis import given
 from hypothesis import strategies as st
 from making import UNHURRIED, with_more
@@ -17,6 +16,7 @@ from shell import Shell
 import hades
 from hades.domain.strength import HALF_LIFE, strength_of
 from hades.domain.times import from_micros
+from tests.conftest import HeldClock
 
 BOXES = 300
 PLAN_WEIGHT = 0.5

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import HeldClock
 from making import UNHURRIED
 
 import hades
+from tests.conftest import HeldClock
 
 HISTORY = (
     ("office", "The office is in Tallinn, above the bakery.", "2025-01-10"),

@@ -8,10 +8,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from conftest import HeldClock
 from making import UNHURRIED
 
 import hades
+from tests.conftest import HeldClock
 
 RACK = "What does server db07 run on?"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from conftest import HeldClock
 from making import UNHURRIED
 
 import hades
+from tests.conftest import HeldClock
 
 NOTES = """
 2025-01-04 flat/rent: Rent is 850 a month, due on the 3rd.

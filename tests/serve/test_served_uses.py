@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conftest import HeldClock
 from serving import Server
 
 import hades
+from tests.conftest import HeldClock
 
 
 def test_what_is_asked_of_a_server_is_counted_when_it_stops(

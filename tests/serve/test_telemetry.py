@@ -10,7 +10,6 @@ from typing import Any
 
 import httpx
 import pytest
-from conftest import HeldClock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import recall as made_recall
@@ -32,6 +31,7 @@ from hades.serve.telemetry.metrics import (
     Metrics,
 )
 from tests.callers import caller
+from tests.conftest import HeldClock
 
 
 @dataclass

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import HeldClock
 
 import hades
 from hades.domain.times import from_micros
 from hades.store import uses
+from tests.conftest import HeldClock
 
 QUESTION = "Why was approach X rejected?"
 
