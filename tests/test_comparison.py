@@ -19,7 +19,6 @@ import comparison  # noqa: E402
 from bench.peers.graphs import HippoStyle, LinearStyle  # noqa: E402
 from bench.peers.measure import measure  # noqa: E402
 from bench.peers.sets import SETS, TINY, Passage, tiny  # noqa: E402
-from hades.evals.sets import EvalQuestion  # noqa: E402
 
 OBSERVATORY = ROOT / "tests" / "evals" / "observatory"
 
@@ -36,7 +35,7 @@ def test_a_baseline_follows_a_name_to_the_next_passage(
     assert system.find(work, 2) == ["Ada Brook", "Gull Point"]
     system.delete(["Ada Brook"])
     system.index([Passage("Eve Marsh", "Eve Marsh rings the bell at Fern Mill.")])
-    bell = EvalQuestion("", "Where does Eve Marsh work?", frozenset())
+    bell = replace(work, text="Where does Eve Marsh work?")
     assert system.find(bell, 2) == ["Eve Marsh", "Fern Mill"]
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from context.test_tokens import hostile_text
+from hierarchy.notes_making import remember_subjects
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import remember_story
@@ -16,11 +17,6 @@ from shell import Shell
 import hades
 from hades.context.tokens import token_family
 
-sys.path.append(str(Path(__file__).parents[1] / "hierarchy"))
-
-
-from notes_making import remember_subjects
-
 
 def tokens_of(text: str, family: str = "minilm") -> int:
     """The tokens of a text, counted as a whole."""
@@ -28,15 +24,14 @@ def tokens_of(text: str, family: str = "minilm") -> int:
 
 
 @pytest.fixture(scope="module")
-def manual(tmp_path_factory: pytest.TempPathFactory) -> hades.Memory:
-    memory = hades.open(tmp_path_factory.mktemp("manual") / "m.hades")
-    remember_story(memory)
-    memory.remember(
-        "manual", "\n\n".join(f"Chapter {n}. Bug Y is in part {n}." for n in range(400))
-    )
-    memory.index()
-    memory.warm()
-    return memory
+def manual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hades.Memory]:
+    chapters = "\n\n".join(f"Chapter {n}. Bug Y is in part {n}." for n in range(400))
+    with hades.open(tmp_path_factory.mktemp("manual") / "m.hades") as memory:
+        remember_story(memory)
+        memory.remember("manual", chapters)
+        memory.index()
+        memory.warm()
+        yield memory
 
 
 @pytest.mark.parametrize("end", ["", " And so on and on?" * 5_400], ids=["short", "100 kilobytes"])

@@ -1,4 +1,4 @@
-"""Words: stemmed in their own language; those written lately are found as if in the index."""
+"""Words and names in texts: stemmed by language, found as if in the index when lately written."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 import hades
 from hades.domain.times import FOREVER
 from hades.index.array_store import read_json, write_json
+from hades.index.matcher import Matcher
 from hades.index.space_words import FORMAT
 from hades.index.words import Presence, Words, stems
+from hades.language.names import name_key
 
 WORDS = ("mercury", "venus", "rocket", "fuel", "pump", "valves", "crew", "the")
 MOMENT = 10
@@ -134,3 +136,32 @@ def test_an_index_of_an_older_format_is_rebuilt(tmp_path: Path) -> None:
     with hades.open(tmp_path / "m.hades") as memory:
         assert memory.search("Wo ist das Haus 7?", retriever="words")
     assert read_json(revision)["format"] == FORMAT
+
+
+NAME_WORDS = ["new", "york", "times", "The", "Café", "a", "zebra"]
+
+name_texts = st.lists(st.sampled_from(NAME_WORDS), max_size=12).map(" ".join)
+
+
+def test_names_inside_longer_names_are_found_too() -> None:
+    matcher = Matcher(["new york", "new york times", "times"])
+    found = [(m.name, m.start, m.length, m.capital) for m in matcher.match(["The New York times"])]
+    assert found == [(0, 1, 2, True), (1, 1, 3, True), (2, 3, 1, False)]
+
+
+def test_nothing_is_found_in_nothing() -> None:
+    assert list(Matcher([]).match(["hello", ""])) == []
+    assert list(Matcher(["a b"]).match([])) == []
+
+
+@given(st.lists(name_texts.map(name_key).filter(bool), max_size=8, unique=True), name_texts)
+def test_it_finds_what_a_naive_search_finds(keys: list[str], text: str) -> None:
+    row = [name_key(word) for word in text.split()]
+    naive = {
+        (number, first, len(key.split()))
+        for number, key in enumerate(keys)
+        for first in range(len(row))
+        if row[first : first + len(key.split())] == key.split()
+    }
+    found = {(m.name, m.start, m.length) for m in Matcher(keys).match([text])}
+    assert found == naive
