@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hades
+from hades.store.store import Store
 from tests.conftest import HeldClock
 
 
@@ -39,8 +40,21 @@ def full(memory: hades.Memory, place: str | Path, clock: HeldClock) -> hades.Mem
     memory.create_space("work")
     memory.in_space("work").remember("doc", "another", valid_from="2030")
     with hades.open(place, clock=clock, actor="ann") as own:
-        own.index()
+        _put_chunk(own.inside.store)
     return memory
+
+
+def _put_chunk(store: Store) -> None:
+    """A chunk with a vector and a mention, made by hand."""
+    passages = store.chunks
+    with store.write("ann", "ingest", 1) as write:
+        (state,) = [
+            p.state for p in passages.pending(1, 1, 99) if p.topic == "design/x" and p.version == 2
+        ]
+        cut = hades.Chunk("design/x", 2, 0, "Viable", 0, 6, heading="Top", tokens=2)
+        (chunk,) = passages.place(write, state, [cut])
+        passages.put_vectors(write, "tiny", 2, [(chunk << 3 | 2, b"\x01\x02\x03\x04")])
+        store.mentions.introduce(write, 1, "Viability", "concept", 7, [chunk])
 
 
 def _dump(memory: hades.Memory) -> str:

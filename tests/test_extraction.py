@@ -40,7 +40,6 @@ FACTS = {
 }
 
 
-@pytest.mark.parametrize("memory", ["embedded", "postgres", "client"], indirect=True)
 def test_facts_become_edges_that_say_where_they_were_read(noted: hades.Memory) -> None:
     done = noted.extract()
     assert (done.states, done.outcomes) == (4, {"applied": 5})
@@ -161,7 +160,6 @@ def test_a_purged_topic_takes_its_facts_along(path: Path) -> None:
             assert b"Quuxcorp" not in file.read_bytes(), file
 
 
-@pytest.mark.parametrize("memory", ["postgres", "client"], indirect=True)
 def test_a_purge_takes_facts_along_wherever_they_are(noted: hades.Memory) -> None:
     noted.extract()
     noted.purge("teams/payments")

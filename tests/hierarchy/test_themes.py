@@ -96,7 +96,7 @@ def test_without_a_hierarchy_the_answer_says_so(memory: hades.Memory, path: Path
     answer = memory.ask(asked)
     assert answer.recall.themes == ()
     assert answer.sentences
-    note = "Note: the passages are not organised into themes: `hades organise`"
+    note = "the passages are not organised into themes: `hades organise`"
     assert note in " ".join(Shell(path)("ask", asked).split())
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.ingest.readers.code.roots import Roots
 
 FILES = {
     "shop/__init__.py": "from shop.store import Engine as Motor\n",
@@ -54,29 +53,50 @@ def test_layouts_give_the_same_names(tmp_path: Path, path: Path, layout: str) ->
             assert (faster, "shop.store.engine.Engine.close_all") in calls
 
 
+def symbols(folder: Path, memory_at: Path) -> dict[str, str]:
+    """Ingest a folder: the name of the symbol in each file."""
+    with hades.open(memory_at) as memory:
+        memory.ingest(folder)
+        edges = memory.edges(relation="contains")
+        return {edge.source.name: edge.target.name for edge in edges}
+
+
 def test_files_outside_packages_are_named_from_the_project(tmp_path: Path) -> None:
-    write(tmp_path, "repo", {"setup.py": "", "tests/test_a.py": "", "src/names/space.py": ""})
-    roots = Roots(tmp_path / "repo")
-    assert roots.import_path(tmp_path / "repo/tests/test_a.py") == "tests/test_a.py"
-    assert roots.import_path(tmp_path / "repo/src/names/space.py") == "names/space.py"
+    tests, space = "def go_on():\n    pass\n", "def float_by():\n    pass\n"
+    write(tmp_path, "repo", {"setup.py": "", "tests/test_a.py": tests, "src/names/space.py": space})
+    assert symbols(tmp_path / "repo", tmp_path / "whole.hades") == {
+        "repo/tests/test_a.py": "tests.test_a.go_on",
+        "repo/src/names/space.py": "names.space.float_by",
+    }
     # What lies above what was given may have nothing to do with it.
-    assert Roots(tmp_path / "repo/tests").import_path(tmp_path / "repo/tests/test_a.py") == ""
+    write(tmp_path, "other", {"setup.py": "", "checks/parts/test_a.py": tests})
+    assert symbols(tmp_path / "other/checks/parts", tmp_path / "part.hades") == {
+        "parts/test_a.py": "parts.test_a.go_on"
+    }
+
+
+SPIN = {
+    ".rs": "pub fn spin_up() {}\n",
+    ".go": "package a\n\nfunc SpinUp() {}\n",
+    ".ts": "export function spinUp() {}\n",
+}
 
 
 @pytest.mark.parametrize(
     ("manifest", "text", "file", "named"),
     [
-        ("Cargo.toml", '[package]\nname = "fast-io"\n', "src/net/mod.rs", "fast-io/src/net/mod.rs"),
-        ("go.mod", "module example.org/lib/tool\n", "lib/a.go", "example.org/lib/tool/lib/a.go"),
-        ("package.json", '{"name": "@shop/cart"}', "src/a.ts", "@shop/cart/src/a.ts"),
-        ("package.json", '{"name": ["no"]}', "src/a.ts", ""),
-        ("package.json", '{"name": "../.."}', "src/a.ts", ""),
-        ("package.json", "[" * 100_000, "src/a.ts", ""),
-        ("Cargo.toml", "x" * 300_000, "src/a.rs", ""),
+        ("Cargo.toml", '[package]\nname = "fast-io"\n', "src/net/mod.rs", "fast_io::net::spin_up"),
+        ("go.mod", "module example.org/lib/tool\n", "lib/a.go", "example.org/lib/tool/lib.SpinUp"),
+        ("package.json", '{"name": "@shop/cart"}', "src/a.ts", "@shop/cart.a.spinUp"),
+        ("package.json", '{"name": ["no"]}', "src/a.ts", "repo.a.spinUp"),
+        ("package.json", '{"name": "../.."}', "src/a.ts", "repo.a.spinUp"),
+        ("package.json", "[" * 100_000, "src/a.ts", "repo.a.spinUp"),
+        ("Cargo.toml", "x" * 300_000, "src/a.rs", "repo::a::spin_up"),
     ],
 )
 def test_manifests_name_their_package(
     tmp_path: Path, manifest: str, text: str, file: str, named: str
 ) -> None:
-    write(tmp_path, "", {manifest: text, file: ""})
-    assert Roots(tmp_path).import_path(tmp_path / file) == named
+    write(tmp_path, "repo", {manifest: text, file: SPIN[Path(file).suffix]})
+    found = symbols(tmp_path / "repo", tmp_path / "m.hades")
+    assert found == {f"repo/{file}": named}

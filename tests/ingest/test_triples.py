@@ -80,10 +80,11 @@ def test_a_triple_that_cannot_be_used_says_why(memory: hades.Memory, tmp_path: P
         ),
     ]
     rows = [good | more for more, _ in reasons]
-    assert read(memory, tmp_path, *rows, good) == [
-        (f"{tmp_path / 't.jsonl'}, line {number}", why)
-        for number, (_, why) in enumerate(reasons, 1)
+    skipped = read(memory, tmp_path, *rows, good)
+    assert [where.rpartition("t.jsonl")[2] for where, _ in skipped] == [
+        f", line {number}" for number, _ in enumerate(reasons, 1)
     ]
+    assert [why for _, why in skipped] == [why for _, why in reasons]
     assert [str(edge) for edge in memory.edges()] == ["A --[knows]--> B"]
 
 

@@ -43,6 +43,7 @@ def test_a_second_passage_is_read_if_it_adds_words(
 
 def test_an_encoder_without_a_companion_reads_nothing_and_says_so(tmp_path: Path) -> None:
     words = write_word_encoder(tmp_path / "words")
+    (words / "hop.onnx").unlink()
     with memory_of_pages(tmp_path, f"folder:{words}") as memory:
         assert hades.Reason.FALLBACK in notes_of_reading(memory.recall(QUESTION))
 
