@@ -55,7 +55,7 @@ class Repository:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    monkeypatch.setenv("HADES_INGEST_COMMITS", "0")  # the messages are in test_git_commits.py
+    monkeypatch.setenv("HADES_INGEST_COMMITS", "0")  # states only, no messages
     return Repository(tmp_path / "repository")
 
 

@@ -22,8 +22,9 @@ from hades.serve.executor import Executor
 from hades.serve.jobs import Jobs
 from hades.serve.telemetry.metrics import Metrics
 from hades.serve.uploads import Uploads
-from hades.ui.calls import Calls, Visitor
+from hades.ui.calls import Calls
 from hades.ui.gate import Gate
+from tests.ui.visiting import CalledMemory, called
 
 HTML = {"accept": "text/html"}
 HOME = "http://127.0.0.1:8674"
@@ -288,47 +289,15 @@ def test_another_host_name_gets_no_page(site: Site) -> None:
     assert site.get("/sign-in", home="http://evil.example").status_code == 400
 
 
-class CalledSite:
-    """A served memory with one note, for visitors with different keys."""
-
-    def __init__(self, folder: Path, *, read_only: bool = False) -> None:
-        if read_only:
-            Executor.open(folder / "notes.hades").close()
-        self.executor = Executor.open(folder / "notes.hades", read_only=read_only)
-        self.keys = Keys(folder / "notes.hades.keys")
-        self.audit = Audit(folder / "audit")
-        self.calls = Calls(
-            self.executor,
-            BrowserSessions(self.keys),
-            self.audit,
-            Jobs(self.executor),
-            Uploads(self.executor.uploads),
-            Metrics(),
-            self.keys,
-        )
-
-    def visitor(self, role: Role, spaces: list[str] | None = None) -> Visitor:
-        key, _ = self.keys.create(f"{role.name.lower()}-{len(self.keys.listed())}", role, spaces)
-        return Visitor(self.calls, self.calls.sessions.begin(key))
-
-    def close(self) -> None:
-        self.executor.close()
-        self.audit.close()
-
-
-def called(visitor: Visitor, name: str, /, space: str = "default", **given: Any) -> Any:
-    return asyncio.run(visitor.call(name, space, **given))
-
-
 @pytest.fixture
-def called_site(tmp_path: Path) -> Iterator[CalledSite]:
-    made = CalledSite(tmp_path)
+def called_site(tmp_path: Path) -> Iterator[CalledMemory]:
+    made = CalledMemory(tmp_path)
     called(made.visitor(Role.WRITER), "remember", topic="a", content="Ann lives in Oslo.")
     yield made
     made.close()
 
 
-def test_a_reader_reads_and_cannot_write(called_site: CalledSite) -> None:
+def test_a_reader_reads_and_cannot_write(called_site: CalledMemory) -> None:
     reader = called_site.visitor(Role.READER)
     assert called(reader, "get", topic="a").content == "Ann lives in Oslo."
     assert not reader.may(Role.WRITER, "default")
@@ -343,13 +312,13 @@ def test_a_reader_reads_and_cannot_write(called_site: CalledSite) -> None:
     assert called(reader, "get", topic="a").version == 1
 
 
-def test_figures_of_the_whole_server_need_a_key_for_all_spaces(called_site: CalledSite) -> None:
+def test_figures_of_the_whole_server_need_a_key_for_all_spaces(called_site: CalledMemory) -> None:
     asyncio.run(called_site.visitor(Role.READER).measured())
     with pytest.raises(Denied, match="all spaces"):
         asyncio.run(called_site.visitor(Role.ADMIN, ["default"]).measured())
 
 
-def test_a_reader_adds_no_files_and_only_the_owner_uses_keys(called_site: CalledSite) -> None:
+def test_a_reader_adds_no_files_and_only_the_owner_uses_keys(called_site: CalledMemory) -> None:
     reader, writer = called_site.visitor(Role.READER), called_site.visitor(Role.WRITER)
     with pytest.raises(Denied, match="role writer"):
         asyncio.run(reader.add_files("default", []))
@@ -370,34 +339,34 @@ def test_a_reader_adds_no_files_and_only_the_owner_uses_keys(called_site: Called
     assert reader.caller.role == Role.READER
 
 
-def test_a_key_for_some_spaces_sees_only_those(called_site: CalledSite) -> None:
+def test_a_key_for_some_spaces_sees_only_those(called_site: CalledMemory) -> None:
     limited = called_site.visitor(Role.ADMIN, ["other"])
     assert asyncio.run(limited.spaces()) == []
     with pytest.raises(Denied, match="space 'default'"):
         called(limited, "topics")
 
 
-def test_a_revoked_key_ends_what_is_open(called_site: CalledSite) -> None:
+def test_a_revoked_key_ends_what_is_open(called_site: CalledMemory) -> None:
     writer = called_site.visitor(Role.WRITER)
     called_site.keys.revoke(writer.caller.name.removeprefix("key:"))
     with pytest.raises(SignedOut):
         called(writer, "remember", topic="a", content="too late")
 
 
-def test_arguments_are_checked_as_requests_are(called_site: CalledSite) -> None:
+def test_arguments_are_checked_as_requests_are(called_site: CalledMemory) -> None:
     reader = called_site.visitor(Role.READER)
     for given in ({"budget": 3}, {"budget": "many"}, {"mode": "loud"}, {"depth": 1}):
         with pytest.raises(InvalidInput):
             called(reader, "ask", question="Where does Ann live?", **given)
 
 
-def test_a_space_that_is_gone_is_said(called_site: CalledSite) -> None:
+def test_a_space_that_is_gone_is_said(called_site: CalledMemory) -> None:
     with pytest.raises(NotFound, match="no space 'gone'"):
         called(called_site.visitor(Role.ADMIN), "topics", "gone")
 
 
 def test_a_read_only_server_refuses_writes_of_all(tmp_path: Path) -> None:
-    called_site = CalledSite(tmp_path, read_only=True)
+    called_site = CalledMemory(tmp_path, read_only=True)
     writer = called_site.visitor(Role.WRITER)
     assert not writer.may(Role.WRITER, "default")
     with pytest.raises(Unavailable, match="read-only"):
@@ -405,7 +374,7 @@ def test_a_read_only_server_refuses_writes_of_all(tmp_path: Path) -> None:
     called_site.close()
 
 
-def test_calls_of_pages_are_in_the_audit_log(called_site: CalledSite) -> None:
+def test_calls_of_pages_are_in_the_audit_log(called_site: CalledMemory) -> None:
     reader = called_site.visitor(Role.READER)
     called(reader, "topics")
     with pytest.raises(Denied):

@@ -25,7 +25,7 @@ from hades.store.records import Progress
 from hades.ui.calls import Visitor
 from hades.ui.frame import Frame
 from hades.ui.pages import add, ask, keys, review, topics
-from tests.ui.test_page_calls import Site, called
+from tests.ui.visiting import CalledMemory, called
 
 
 class File:
@@ -53,8 +53,8 @@ def framed(visitor: Visitor, space: str = "default") -> Frame:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    site = Site(tmp_path_factory.mktemp("handlers"))
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CalledMemory]:
+    site = CalledMemory(tmp_path_factory.mktemp("handlers"))
     writer = site.visitor(Role.WRITER)
     for content in ("Ann lives in Oslo.", "Ann lives in Rome."):
         asyncio.run(writer.call("remember", "default", topic="a", content=content))
@@ -83,7 +83,9 @@ def _handlers(frame: Frame) -> dict[str, Coroutine[Any, Any, object]]:
     }
 
 
-def test_a_reader_who_calls_the_handlers_is_refused_and_nothing_is_written(site: Site) -> None:
+def test_a_reader_who_calls_the_handlers_is_refused_and_nothing_is_written(
+    site: CalledMemory,
+) -> None:
     frame = framed(site.visitor(Role.READER))
     before = site.executor.memory.change, [(key.name, key.role) for key in site.keys.listed()]
     for name, call in _handlers(frame).items():
@@ -97,7 +99,7 @@ def test_a_reader_who_calls_the_handlers_is_refused_and_nothing_is_written(site:
     assert not list(Path(site.executor.uploads or "").glob("*"))
 
 
-def test_nothing_else_on_a_page_writes(site: Site) -> None:
+def test_nothing_else_on_a_page_writes(site: CalledMemory) -> None:
     """A new function that writes must be named in `_handlers`."""
     calls = _handlers(framed(site.visitor(Role.READER)))
     for call in calls.values():
@@ -125,7 +127,7 @@ def _writes(node: ast.AST) -> bool:
     return calls and (not isinstance(name, str) or OPERATIONS[name].writes)
 
 
-def test_limits_are_checked_on_the_server(site: Site) -> None:
+def test_limits_are_checked_on_the_server(site: CalledMemory) -> None:
     frame = framed(site.visitor(Role.WRITER))
     before = site.executor.memory.change
     many = [File(f"{number}.md") for number in range(FILES_AT_MOST + 1)]
@@ -141,7 +143,7 @@ def test_limits_are_checked_on_the_server(site: Site) -> None:
     assert not frame.visitor.session.additions
 
 
-def test_an_addition_is_kept_in_the_session_and_undone_once(site: Site) -> None:
+def test_an_addition_is_kept_in_the_session_and_undone_once(site: CalledMemory) -> None:
     frame = framed(site.visitor(Role.WRITER))
     memory = site.executor.memory
     given = {"topic": "pets/*otter[1]", "content": "It eats.", "valid_from": "2024-05-01"}
@@ -160,7 +162,7 @@ def test_an_addition_is_kept_in_the_session_and_undone_once(site: Site) -> None:
 
 
 @pytest.mark.slow
-def test_dropped_files_are_read_and_their_undo_is_exact(site: Site) -> None:
+def test_dropped_files_are_read_and_their_undo_is_exact(site: CalledMemory) -> None:
     async def sent() -> Addition:
         addition = await add.send_files(frame, [File("walrus.md")])
         while addition.job is not None and not addition.job.ended:
@@ -177,7 +179,7 @@ def test_dropped_files_are_read_and_their_undo_is_exact(site: Site) -> None:
         site.executor.memory.get("walrus.md")
 
 
-def test_a_writer_cancels_a_job_of_their_own(site: Site) -> None:
+def test_a_writer_cancels_a_job_of_their_own(site: CalledMemory) -> None:
     writer, other = site.visitor(Role.WRITER), site.visitor(Role.WRITER)
     begun, cancelled = threading.Event(), threading.Event()
 
@@ -198,7 +200,7 @@ def test_a_writer_cancels_a_job_of_their_own(site: Site) -> None:
     assert [(shown.id, shown.status) for shown in writer.jobs("default")] == [(job.id, "cancelled")]
 
 
-def test_a_space_is_dropped_only_by_its_name(site: Site) -> None:
+def test_a_space_is_dropped_only_by_its_name(site: CalledMemory) -> None:
     frame = framed(site.visitor(Role.ADMIN), "../<script>")
     asyncio.run(frame.visitor.create_space("../<script>"))
     with pytest.raises(InvalidInput, match="not the name"):
@@ -208,7 +210,7 @@ def test_a_space_is_dropped_only_by_its_name(site: Site) -> None:
     assert frame.space == ""
 
 
-def test_a_restore_hides_nothing_that_was_written_meanwhile(site: Site) -> None:
+def test_a_restore_hides_nothing_that_was_written_meanwhile(site: CalledMemory) -> None:
     frame = framed(site.visitor(Role.WRITER))
     old = site.executor.memory.get("a", 1)
     with pytest.raises(Conflict):
@@ -243,7 +245,7 @@ def changed(memory: hades.Memory) -> tuple[object, ...]:
     ids=str,
 )
 def test_a_change_is_undone(tmp_path: Path, writes: list[NamedWrite]) -> None:
-    site = Site(tmp_path)
+    site = CalledMemory(tmp_path)
     admin, memory = site.visitor(Role.ADMIN), site.executor.memory
     called(admin, "remember", topic="bug", content="It leaks.")
     called(admin, "relate", source="bug", relation="owned_by", target="Ann", weight=0.7)
@@ -264,7 +266,7 @@ def test_a_change_is_undone(tmp_path: Path, writes: list[NamedWrite]) -> None:
     site.close()
 
 
-def test_a_change_is_made_whole_or_not_at_all(site: Site) -> None:
+def test_a_change_is_made_whole_or_not_at_all(site: CalledMemory) -> None:
     frame, memory = framed(site.visitor(Role.WRITER)), site.executor.memory
     called(frame.visitor, "relate", source="Zoe", relation="knows", target="Yan")
     (edge,) = memory.edges("Zoe")
@@ -280,7 +282,7 @@ def test_a_change_is_made_whole_or_not_at_all(site: Site) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("accepted", [True, False])
 def test_a_contradiction_of_notes_is_decided(tmp_path: Path, accepted: bool) -> None:
-    site = Site(tmp_path)
+    site = CalledMemory(tmp_path)
     admin = site.visitor(Role.ADMIN)
     frame, memory = framed(admin), site.executor.memory
     for topic, day in (("project/atlas", 3), ("plans/spring", 10)):
