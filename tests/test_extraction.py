@@ -167,6 +167,7 @@ def test_a_purge_takes_facts_along_wherever_they_are(noted: hades.Memory) -> Non
     assert noted.extract().states == 3  # another note may say so, too
 
 
+@pytest.mark.embedded("a server goes on when its client stops watching")
 def test_a_stopped_run_goes_on(noted: hades.Memory) -> None:
     def stop(_what: str, done: int, _total: int) -> None:
         if done == 2:

@@ -81,7 +81,7 @@ def test_a_triple_that_cannot_be_used_says_why(memory: hades.Memory, tmp_path: P
     ]
     rows = [good | more for more, _ in reasons]
     skipped = read(memory, tmp_path, *rows, good)
-    assert [where.rpartition("t.jsonl")[2] for where, _ in skipped] == [
+    assert [where.rpartition(".jsonl")[2] for where, _ in skipped] == [
         f", line {number}" for number, _ in enumerate(reasons, 1)
     ]
     assert [why for _, why in skipped] == [why for _, why in reasons]
