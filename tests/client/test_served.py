@@ -36,7 +36,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("served")
     with hades.open(folder / "m.hades") as memory:
         memory.create_space("work")
-    tokens = {role: new_key(folder / "m.hades", role) for role in ("reader", "writer", "admin")}
+    tokens = {
+        role: new_key(folder / "m.hades", role, name=role) for role in ("reader", "writer", "admin")
+    }
     tokens["work"] = new_key(folder / "m.hades", "writer", "work")
     command = [*HADES, "serve", "--memory", "m.hades", "--port", "0", "--json"]
     command += ["--rw-socket", "rw.sock", "--admin-socket", "admin.sock"]
