@@ -24,12 +24,14 @@ app.add_typer(library_app, name="library")
 def create(
     invocation: Invocation,
     place: Annotated[str, typer.Argument(help="The catalogue: a new file, or postgresql://…")],
-    volumes: Annotated[int, typer.Option(min=1, help="The number of volumes to make.")] = 4,
+    volumes: Annotated[
+        int, typer.Option(min=0, help="The number of volumes to make; 0 to add existing ones.")
+    ] = 4,
     by: Annotated[
         str, typer.Option(help="What decides where something new goes: topic, space or year.")
     ] = "topic",
 ) -> None:
-    """Create a library with empty volumes beside its catalogue.
+    """Create a library, with new volumes beside its catalogue.
 
     Each volume is an ordinary memory.
     """
