@@ -276,13 +276,12 @@ class DistilRun:
         An earlier statement gets the candidate as its next version. A note that somebody wrote
         stays as it is, and an edge names the sentence that is superseded.
         """
-        from hades.lifecycle.distil import REPLACES, folder_of
+        from hades.lifecycle.distil import REPLACES
         from hades.lifecycle.similar_notes import sentences_of
         from hades.models.keeper import load_keeper
 
         inside = self.inside
-        glob = f"{folder_of(self.user)}*" if self.user else None
-        hits = questions.search(inside, candidate.text, NEAR_NOTES, kind="note", glob=glob)
+        hits = questions.search(inside, candidate.text, NEAR_NOTES, kind="note", about=self.user)
         pairs: list[tuple[State, str]] = []
         for topic in dict.fromkeys(hit.chunk.topic for hit in hits):
             state = states.get(inside, topic)
