@@ -102,19 +102,19 @@ class Chat:
         result: AgentAnswer | MemoryDecision
         if is_talk(text):
             result = MemoryDecision((), applied=False)
-            said = HINT
+            reply = HINT
         elif start := _REMEMBER.match(text):
             agent = MemoryAgent(self._memory, model=self._model)
             told = [{"role": "user", "content": text[start.end() :]}]
             result = agent.decide(told, apply=True, keep_all=True)
-            said = "\n".join(map(str, result.actions))
+            reply = "\n".join(map(str, result.actions))
         else:
             turns = [message["content"] for message in before if message["content"] != HINT]
             asker = QueryAgent(self._memory, model=self._model, scope={"turns": turns})
             result = asker.ask(text)
-            said = result.current_answer
-        self._last = ChatReply(said, result)
-        messages = [*state["messages"], {"role": "assistant", "content": said}]
+            reply = result.current_answer
+        self._last = ChatReply(reply, result)
+        messages = [*state["messages"], {"role": "assistant", "content": reply}]
         return {"messages": messages[-MESSAGES_KEPT:]}
 
 

@@ -19,7 +19,7 @@ from hades.evals.everyday import MANY, WORDS_READ, WORDS_READ_OF_MANY
 from hades.evals.ladder import UNHURRIED
 from hades.evals.measure import chosen_systems
 from hades.evals.memories import open_cached
-from hades.evals.replay import said
+from hades.evals.replay import answer_text
 from hades.evals.sets import NOTHING_KNOWN, EvalQuestion, EvalSet
 from hades.memory import Memory
 from hades.store.records import Progress
@@ -86,7 +86,7 @@ def _asked(question: EvalQuestion, memory: Memory) -> Outcome:
         values = {
             **_scores(question, chunks),
             "first": any(_says(one.text, question.answers) for one in sentences[:1]),
-            "answered": _says(said(answer, words), question.answers),
+            "answered": _says(answer_text(answer, words), question.answers),
             "denied": not sentences,
             "doubted": bool(sentences and answer.shortfall),
         }

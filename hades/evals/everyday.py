@@ -21,7 +21,7 @@ from hades.domain.answer import Answer
 from hades.errors import InvalidInput
 from hades.evals import metrics
 from hades.evals.by_type import ByType, Outcome
-from hades.evals.replay import SetEvent, holds, read_events, replay, said
+from hades.evals.replay import SetEvent, answer_text, holds, read_events, replay
 from hades.evals.sets import NOTHING_KNOWN, EvalQuestion, EvalSet, read_rows
 from hades.memory import Memory, View
 from hades.opening import open as open_memory
@@ -82,10 +82,10 @@ def _outcome(question: EvalQuestion, answer: Answer, view: View, kind: str) -> O
     gold = question.gold
     unknown = question.type == NOTHING_KNOWN
     many = kind != "facts" and question.type in MANY
-    read = said(answer, WORDS_READ_OF_MANY if many else WORDS_READ)
+    read = answer_text(answer, WORDS_READ_OF_MANY if many else WORDS_READ)
     values: dict[str, float] = {
         "answered": bool(answer.shortfall) if unknown else holds(read, question.answers),
-        "words": len(said(answer).split()),
+        "words": len(answer_text(answer).split()),
     }
     found = _versions(one.id for one in answer.recall.passages)
     if kind == "facts":

@@ -109,9 +109,9 @@ class Ladder:
 
     def sentences(self) -> list[str]:
         """Return sentences on the questions and the rungs that were left out."""
-        said = [f"{self.questions:,} questions, asked of every rung in turn"]
-        said += [f"{name} was not measured: {why}." for name, why in self.skipped.items()]
-        return said
+        remarks = [f"{self.questions:,} questions, asked of every rung in turn"]
+        remarks += [f"{name} was not measured: {why}." for name, why in self.skipped.items()]
+        return remarks
 
     def table(self) -> list[list[str]]:
         """Return a row for each rung; the first row is the head."""

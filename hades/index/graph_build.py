@@ -284,11 +284,11 @@ def _counted(tables: Tables, names: EntityNames, roots: Ints, rows: Ints) -> tup
     counts = mentions["count"][rows]
     place = tables.places[spread(mentions["first"][rows], counts)].astype(np.int64)
     at = np.repeat(np.arange(len(rows)), counts)
-    said = at[counting(names, chunk[at], entity[at], place)]
+    counting_rows = at[counting(names, chunk[at], entity[at], place)]
     # The title, heading, speaker and author of a passage, and the subject of a fact read in it,
     # count even if the text does not contain them.
     kept = ((introduces > 0) & (introduces <= AUTHOR)) | (introduces == TOLD)
-    kept[said] = True
+    kept[counting_rows] = True
     pairs = np.sort(chunk[kept] * max(1, len(roots)) + roots[entity[kept]])
     pairs = pairs[np.concatenate([[True], pairs[1:] != pairs[:-1]])] if len(pairs) else pairs
     return pairs // max(1, len(roots)), pairs % max(1, len(roots))

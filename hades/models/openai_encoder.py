@@ -103,13 +103,13 @@ class OpenAIEncoder:
             else:
                 if response.is_success:
                     return content
-                said = content.decode("utf-8", "replace")[:QUOTED_CHARACTERS]
-                trouble = f"{response.status_code} {said}".strip()
+                quoted = content.decode("utf-8", "replace")[:QUOTED_CHARACTERS]
+                trouble = f"{response.status_code} {quoted}".strip()
                 if response.status_code in (401, 403):
                     raise Denied(f"{self._url} refused the key in {KEY_VARIABLE}: {trouble}")
                 if response.status_code != 429 and response.status_code < 500:
-                    said = f"refused the texts for model {self._name}: {trouble}"
-                    raise InvalidInput(f"{self._url} {said}")
+                    quoted = f"refused the texts for model {self._name}: {trouble}"
+                    raise InvalidInput(f"{self._url} {quoted}")
                 wait = _asked_wait(response) or wait
             if attempt + 1 < ATTEMPTS:
                 await self._sleep(wait)

@@ -160,9 +160,9 @@ class DistilRun:
         self.turns += max(0, len(turns) - first)
         rows = self.inside.store.summaries.distilled(self.inside.space_id, source)
         marks = {metadata.get(SAID, {}).get("mark") for _, _, metadata in rows}
-        said = list(candidates(turns, first))
-        found = [one for one in said if one.mark not in marks]
-        self.known += len(said) - len(found)
+        all_candidates = list(candidates(turns, first))
+        found = [one for one in all_candidates if one.mark not in marks]
+        self.known += len(all_candidates) - len(found)
         for statement, fields in self.plan(found, turns, source):
             self._store(statement, fields, state)
 
@@ -201,8 +201,8 @@ class DistilRun:
         if reply.usage is not None:
             self.usage = reply.usage if self.usage is None else self.usage + reply.usage
         for number, one in enumerate(found, 1):
-            said = [held.text for held in reply.held if held.numbers == (number,)]
-            yield replace(one, text=" ".join(said)) if said else one
+            supported = [held.text for held in reply.held if held.numbers == (number,)]
+            yield replace(one, text=" ".join(supported)) if supported else one
 
     def _planned(self, candidate: Candidate, source: str) -> tuple[Distilled, dict[str, Any]]:
         """Return a statement and how to store it: as a new note, or as a version of an old one."""
@@ -235,12 +235,12 @@ class DistilRun:
             replaced="" if is_distilled else sentence,
             outcome=refusal(topic, draft, self.inside.actor, similar) or "kept",
         )
-        said = {"by": candidate.by, "turn": candidate.turn, "mark": candidate.mark}
+        origin = {"by": candidate.by, "turn": candidate.turn, "mark": candidate.mark}
         return statement, {
             "topic": topic,
             "content": candidate.text,
             "tags": [candidate.kind],
-            "metadata": {SAID: said},
+            "metadata": {SAID: origin},
             "valid_from": min(candidate.at, from_micros(store.now())),
         }
 
@@ -303,8 +303,8 @@ class DistilRun:
 def mark_superseded(inside: Inside, topic: str, statement: Distilled) -> None:
     """Record that the statement of a topic supersedes a sentence of a note that somebody wrote."""
     note = statement.replaces.rpartition("@")[0]
-    said = {"said": statement.replaced}
-    edges.relate(inside, topic, SUPERSEDES, note, metadata=said, create=True)
+    superseded = {"said": statement.replaced}
+    edges.relate(inside, topic, SUPERSEDES, note, metadata=superseded, create=True)
 
 
 def clean_turns(messages: Sequence[Mapping[str, Any]], now: datetime) -> list[Turn]:

@@ -30,8 +30,8 @@ def edge_place(edge: Edge) -> Place:
     """Return the sort key of an edge in the list (see `Place`)."""
     # The hash is needed because edges that follow from mentions all have the number 0.
     ends = (edge.source.name, edge.relation, edge.target.name)
-    said = json.dumps([*ends, iso(edge.valid_from), iso(edge.recorded_at)]).encode()
-    mark = blake2b(said, digest_size=_MARK_BYTES).hexdigest()
+    identity = json.dumps([*ends, iso(edge.valid_from), iso(edge.recorded_at)]).encode()
+    mark = blake2b(identity, digest_size=_MARK_BYTES).hexdigest()
     return int(edge.id <= 0), abs(edge.id), mark
 
 

@@ -78,10 +78,10 @@ class Sources:
         rows = self._database.rows(_COMMITS, topics=ids, valid=valid, known=known)
         for topic, version, when, recorded, text in rows:
             metadata = json.loads(text)
-            said = [metadata.get(name) for name in ("commit", "author", "message")]
-            if all(isinstance(value, str) for value in said):  # a note may have these keys, too
+            values = [metadata.get(name) for name in ("commit", "author", "message")]
+            if all(isinstance(value, str) for value in values):  # a note may have these keys, too
                 found.append(
-                    CommitRow(topic, version, from_micros(when), from_micros(recorded), *said)
+                    CommitRow(topic, version, from_micros(when), from_micros(recorded), *values)
                 )
         return found
 

@@ -138,8 +138,8 @@ def read_bare_time(text: str, now: datetime) -> TimeWords | None:
         words = QuestionWords(tuple(word for word, _, _ in tokens), now)
         start = 1 if words[0] in ("of", "for") else 0
         if period := read_period(words, start):
-            said = text[tokens[start][1] : tokens[period.end - 1][2]]
-            return TimeWords(TimeKind.DURING, said, period.since, period.until)
+            words_of_time = text[tokens[start][1] : tokens[period.end - 1][2]]
+            return TimeWords(TimeKind.DURING, words_of_time, period.since, period.until)
     return None
 
 

@@ -52,9 +52,9 @@ async def _serve(address: Address, key: str | None, wanted: dict[str, str]) -> N
             async for answer in answers:
                 if not isinstance(answer, Exception):
                     # Later requests need the negotiated version of the protocol as a header.
-                    said = getattr(answer.message, "result", {})
-                    if "protocolVersion" in said:
-                        http.headers[VERSION_HEADER] = said["protocolVersion"]
+                    result = getattr(answer.message, "result", {})
+                    if "protocolVersion" in result:
+                        http.headers[VERSION_HEADER] = result["protocolVersion"]
                     await sent.send(answer)
 
 

@@ -282,8 +282,8 @@ async def _suggestions(
 
 
 def _is_about(proposal: Proposal, conflict: Disagreement) -> bool:
-    said = proposal.fields.get("metadata") or {}
-    return {said.get("says"), said.get("said")} == {side.text for side in conflict.sides}
+    metadata = proposal.fields.get("metadata") or {}
+    return {metadata.get("says"), metadata.get("said")} == {side.text for side in conflict.sides}
 
 
 async def _contradiction(frame: Frame, conflict: Disagreement, is_admin: bool) -> ReviewItem:

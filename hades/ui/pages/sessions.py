@@ -68,8 +68,8 @@ async def _list(frame: Frame, wanted: dict[str, str], shown: int) -> None:
 
 def _matches(session: SessionSummary, words: list[str]) -> bool:
     """Return whether all words, in lower case, are in the name or the goal of a session."""
-    said = f"{session.conversation} {session.goal}".casefold()
-    return all(word in said for word in words)
+    shown = f"{session.conversation} {session.goal}".casefold()
+    return all(word in shown for word in words)
 
 
 def _card(frame: Frame, session: SessionSummary) -> None:
