@@ -85,7 +85,7 @@ class OpenAIEncoder:
         body = {"model": self._name, "input": inputs, "encoding_format": "float"}
         try:
             async with asyncio.timeout(DEADLINE_SECONDS):
-                return self._read(await self._answer(client, body), len(texts))
+                return self._vectors_in(await self._answer(client, body), len(texts))
         except TimeoutError:
             within = f"within {DEADLINE_SECONDS:g} seconds"
             raise Unavailable(f"{self._url} did not answer {within}.") from None
@@ -125,7 +125,7 @@ class OpenAIEncoder:
                 )
         return bytes(content)
 
-    def _read(self, content: bytes, expected: int) -> Vectors:
+    def _vectors_in(self, content: bytes, expected: int) -> Vectors:
         try:
             items: list[dict[str, Any]] = json.loads(content)["data"]
             ordered = sorted(items, key=lambda item: int(item["index"]))
