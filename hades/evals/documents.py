@@ -90,8 +90,8 @@ def _asked(question: EvalQuestion, memory: Memory) -> Outcome:
             "denied": not sentences,
             "doubted": bool(sentences and answer.shortfall),
         }
-    found = tuple(chunk.id for chunk in chunks[:5])
-    return Outcome(question, values, not values["answered"], found, str(answer))
+    ids = tuple(chunk.id for chunk in chunks[:5])
+    return Outcome(question, values, not values["answered"], ids, str(answer))
 
 
 def _ranked(question: EvalQuestion, memory: Memory, system: str) -> Outcome:

@@ -162,10 +162,10 @@ def ask(rung: str, view: View, question: str) -> Reply:
 
 
 def _ask_hirag(view: View, question: str, *, with_paths: bool) -> Reply:
-    found = HiRAG(view).retrieve(question, with_paths=with_paths)
-    chunks = found["chunks"][:PASSAGES]
-    tokens = sum(count([found["prompt"], *(chunk.text for chunk in chunks)]))
-    return Reply(chunks, found["paths"], tokens)
+    retrieved = HiRAG(view).retrieve(question, with_paths=with_paths)
+    chunks = retrieved["chunks"][:PASSAGES]
+    tokens = sum(count([retrieved["prompt"], *(chunk.text for chunk in chunks)]))
+    return Reply(chunks, retrieved["paths"], tokens)
 
 
 def _organise(eval_set: EvalSet, opened: OpenSet, on_progress: Progress | None) -> str:

@@ -175,11 +175,11 @@ class _Level:
         texts = self._clusters[cluster]
         headings = Counter(phrase for text in texts for phrase in text.headings)
         phrases = (noun_phrases(sentence) for text in texts for sentence in text.sentences)
-        found = headings + Counter(chain(*phrases))
+        counts = headings + Counter(chain(*phrases))
         worth = {
             phrase: self._tells(cluster, phrase) * (HEADING if phrase in headings else 1)
-            for phrase, count in found.items()
-            if count > 1 or len(found) <= PHRASES_COMPARED
+            for phrase, count in counts.items()
+            if count > 1 or len(counts) <= PHRASES_COMPARED
         }
         return sorted(worth, key=lambda phrase: (-worth[phrase], phrase))[:PHRASES_COMPARED]
 

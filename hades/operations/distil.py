@@ -161,35 +161,37 @@ class DistilRun:
         rows = self.inside.store.summaries.distilled(self.inside.space_id, source)
         marks = {metadata.get(SAID, {}).get("mark") for _, _, metadata in rows}
         all_candidates = list(candidates(turns, first))
-        found = [one for one in all_candidates if one.mark not in marks]
-        self.known += len(all_candidates) - len(found)
-        for statement, fields in self.plan(found, turns, source):
+        unknown = [one for one in all_candidates if one.mark not in marks]
+        self.known += len(all_candidates) - len(unknown)
+        for statement, fields in self.plan(unknown, turns, source):
             self._store(statement, fields, state)
 
     def plan(
-        self, found: Sequence[Candidate], turns: Sequence[Turn], source: str = ""
+        self, candidates: Sequence[Candidate], turns: Sequence[Turn], source: str = ""
     ) -> Iterator[tuple[Distilled, dict[str, Any]]]:
         """Yield statements with the arguments of `remember` that would store them.
 
         The outcome of a statement is `kept`, or why the write gate refuses it. The caller may store
         a statement before the next one is planned.
         """
-        for candidate in self._rewritten(found, turns):
+        for candidate in self._rewritten(candidates, turns):
             yield self._planned(candidate, source)
 
-    def _rewritten(self, found: Sequence[Candidate], turns: Sequence[Turn]) -> Iterator[Candidate]:
+    def _rewritten(
+        self, candidates: Sequence[Candidate], turns: Sequence[Turn]
+    ) -> Iterator[Candidate]:
         """Yield candidates in the words of the model, if one is named.
 
         A candidate keeps its own words if the conversation does not support those of the model.
         """
-        if self.model is None or not found:
-            yield from found
+        if self.model is None or not candidates:
+            yield from candidates
             return
         from hades.models.chat import open_chat_model
         from hades.models.checked import cited_sentences
 
         texts = []
-        for one in found:
+        for one in candidates:
             before = turns[one.turn - 1] if one.turn else None
             asked = f"{before.speaker}: {before.text}\n" if before else ""
             texts.append(f"{asked}{one.by}: {one.text}")
@@ -200,7 +202,7 @@ class DistilRun:
         self.why = reply.why
         if reply.usage is not None:
             self.usage = reply.usage if self.usage is None else self.usage + reply.usage
-        for number, one in enumerate(found, 1):
+        for number, one in enumerate(candidates, 1):
             supported = [held.text for held in reply.held if held.numbers == (number,)]
             yield replace(one, text=" ".join(supported)) if supported else one
 

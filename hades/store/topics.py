@@ -86,7 +86,7 @@ class Topics(States):
               AND s.valid_from >= :since AND s.valid_from < :until
             ORDER BY {order} LIMIT :limit
         """
-        found = self._database.rows(
+        selected = self._database.rows(
             sql,
             space=space,
             **self._database.named_moment(as_of),
@@ -99,7 +99,7 @@ class Topics(States):
             until=to_micros(wanted.until) if wanted.until else FOREVER,
             limit=NO_LIMIT if wanted.limit is None else wanted.limit,
         )
-        rows = [*found]
+        rows = [*selected]
         texts = self.contents((row[-1] for row in rows), lost_ok=True) if wanted.preview else {}
         with intact("A topic of this space"):
             return [

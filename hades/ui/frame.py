@@ -339,7 +339,7 @@ class Frame:
         await self._draw(self)
 
 
-async def found(
+async def result_or(
     call: Awaitable[Result], missing: Result, *, but: type[HadesError] = NotFound
 ) -> Result:
     """Wait for a call and return its result, or `missing` if it raises the error `but`."""

@@ -119,11 +119,11 @@ def _whole_day(tokens: Sequence[tuple[str, int, int]], at: int) -> str:
 def read_period(words: QuestionWords, at: int) -> Period | None:
     """Return the period that begins, with its article, at word number `at`; None without one."""
     for pattern, read, _ in RULES:
-        if found := words.match(pattern, at):
-            period = read(words, *found)
+        if matched := words.match(pattern, at):
+            period = read(words, *matched)
             if period and period.since < period.until:
                 # The summer party is not a summer.
-                named = found[0]["the"] or words[at] in SEASONS or words[at][0].isdecimal()
+                named = matched[0]["the"] or words[at] in SEASONS or words[at][0].isdecimal()
                 noun = words[period.end][:1].isalpha() and words[period.end] not in STOP_WORDS
                 return None if noun and named and not period.clear else period
     return None

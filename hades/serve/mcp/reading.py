@@ -60,9 +60,9 @@ def recall(call: AgentCall, result: Recall) -> CallToolResult:
     Use it first: before answering about earlier work, decisions, people or documents, and
     before remembering. It reads times in the question; as_of, since and until override them.
     """
-    found = with_tools(call, result)
-    text = context_text(found, answers.ANSWER_CHARACTERS_AT_MOST)
-    return answers.reply(text, **answers.about(found), **answers.evidence(found))
+    named = with_tools(call, result)
+    text = context_text(named, answers.ANSWER_CHARACTERS_AT_MOST)
+    return answers.reply(text, **answers.about(named), **answers.evidence(named))
 
 
 @operation_tool(

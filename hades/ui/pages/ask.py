@@ -26,7 +26,7 @@ from hades.ui.cards import (
 )
 from hades.ui.controls import box, button, field, fold, form, link, text
 from hades.ui.finding import how_found
-from hades.ui.frame import Frame, found, no_notes, page
+from hades.ui.frame import Frame, no_notes, page, result_or
 from hades.ui.prose import stored
 
 _GOOD = {"passage": ("useful", "useless"), "path": ("used", "rejected")}
@@ -117,7 +117,7 @@ async def _home(frame: Frame) -> None:
 
 async def _questions(frame: Frame) -> None:
     """Draw questions that this memory answers."""
-    for question in await found(frame.call("sample_questions"), [], but=Unavailable):
+    for question in await result_or(frame.call("sample_questions"), [], but=Unavailable):
         link(question, frame.address("/", q=question), "chip ask")
 
 

@@ -143,8 +143,8 @@ async def _matching(frame: Frame, wanted: str) -> list[str]:
     entities: list[Entity] = await frame.call("entities", glob=glob, limit=NAMES_LOOKED_AT)
     topics: list[Topic] = await frame.call("topics", glob=glob, limit=MATCHES)
     entities.sort(key=lambda entity: (-entity.edges - entity.frequency, entity.name))
-    found = [it.name for it in entities[:MATCHES]] + [it.name for it in topics]
-    return list(dict.fromkeys(found))
+    names = [it.name for it in entities[:MATCHES]] + [it.name for it in topics]
+    return list(dict.fromkeys(names))
 
 
 def _filters(frame: Frame, around: Subgraph, names: list[str]) -> None:

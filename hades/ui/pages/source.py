@@ -9,7 +9,7 @@ from hades.errors import InvalidInput
 from hades.language.sentences import place_said
 from hades.ui.cards import source_address
 from hades.ui.controls import box, link, text
-from hades.ui.frame import Frame, found, page
+from hades.ui.frame import Frame, page, result_or
 
 CHARACTERS_SHOWN = 30_000
 """A longer text is cut to the part around the passage."""
@@ -29,7 +29,7 @@ async def source(frame: Frame) -> None:
         (_marked(state.content, chunk, sentence) for chunk in chunks if chunk.ordinal == ordinal),
         None,
     )
-    current: State | None = await found(frame.call_now("get", topic=topic), None)
+    current: State | None = await result_or(frame.call_now("get", topic=topic), None)
     text(one_line(topic), "", "h1")
     with box("line small muted"):
         until = f" until {moment_words(state.valid_to)}" if state.valid_to else ", and still holds"
