@@ -33,7 +33,7 @@ def measure_answers(
     answer that can be searched for.
     """
     _ask(eval_set.questions[0], opened)  # a warm-up that is not timed
-    asked = [_ask(one, opened) for one in eval_set.in_turn("asking", on_progress)]
+    asked = [_ask(one, opened) for one in eval_set.each_question("asking", on_progress)]
     means = {}
     for name in (*SHARES, "sentences", "tokens"):
         known = [one[name] for one in asked if one[name] is not None]

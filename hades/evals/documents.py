@@ -51,7 +51,7 @@ def measure_documents(
         for system in chosen_systems(systems, SYSTEMS_ASKED):
             tables[system] = [
                 _asked(question, memory) if system == ASK else _ranked(question, memory, system)
-                for question in eval_set.in_turn(f"asking {system}", on_progress)
+                for question in eval_set.each_question(f"asking {system}", on_progress)
                 if system == ASK or question.quotes
             ]
         lost = _lost(eval_set.questions, memory)

@@ -190,7 +190,7 @@ def measure_sessions(
         tempfile.TemporaryDirectory() as folder,
         open_memory(Path(folder, "set.hades"), encoder=encoder) as root,
     ):
-        for question in eval_set.in_turn("asking", on_progress):
+        for question in eval_set.each_question("asking", on_progress):
             root.create_space(question.id)
             memory = root.in_space(question.id)
             with memory.batch():

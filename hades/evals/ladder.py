@@ -144,7 +144,7 @@ def measure_ladder(
     first = eval_set.questions[0]
     for name in asked:  # A warm-up, with a text whose cached answer no question can use.
         ask(name, opened.view(first), f"{first.text} {first.text}")
-    for question in eval_set.in_turn("asking every rung", on_progress):
+    for question in eval_set.each_question("asking every rung", on_progress):
         for name, results in asked.items():
             reply, ms = metrics.timed(partial(ask, name, opened.view(question), question.text))
             results.append(score(question, reply, ms))

@@ -99,7 +99,7 @@ def _asked(
     """Yield every question of a set, its view, and the function from a chunk to its gold id."""
     if eval_set.kind != "everyday":
         with open_set(eval_set, cache, encoder=encoder, on_progress=on_progress) as opened:
-            for question in eval_set.in_turn(f"asking {eval_set.name}", on_progress):
+            for question in eval_set.each_question(f"asking {eval_set.name}", on_progress):
                 yield question, opened.view(question), opened.id_of
         return
     events = read_events(eval_set.corpus)

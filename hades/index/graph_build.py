@@ -331,12 +331,12 @@ def _states_otherwise(graph: GraphView, tables: Tables, moved: Ints, moment: Gra
     """
     edges = tables["edges"]
     order = tables["order"]
-    turns = np.concatenate([edges["valid_from"], edges["valid_to"]])
-    turned = (turns > graph.moment.valid) & (turns <= moment.valid)
+    boundaries = np.concatenate([edges["valid_from"], edges["valid_to"]])
+    passed = (boundaries > graph.moment.valid) & (boundaries <= moment.valid)
     linked = np.isin(tables["derived_edges"]["chunk"], moved)
     topics = graph.first_topic + order["topic"][np.isin(order["chunk"], moved)]
     ends = graph.stated.pairs % graph.n  # topics have the highest numbers
-    return bool(turned.any() or linked.any() or np.isin(topics, ends).any())
+    return bool(passed.any() or linked.any() or np.isin(topics, ends).any())
 
 
 def _stated(

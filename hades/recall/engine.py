@@ -372,7 +372,12 @@ class RecallEngine:
         if self._boundaries[0] != revision:
             edges = self.finder.graphs.tables["edges"]
             planned = np.array(self._store.topics.planned(since), np.int64)
-            columns = (edges["valid_from"], edges["valid_to"], self.finder.indexes.turns, planned)
+            columns = (
+                edges["valid_from"],
+                edges["valid_to"],
+                self.finder.indexes.boundaries,
+                planned,
+            )
             later = np.concatenate([column[column > since] for column in columns])
             self._boundaries = revision, np.unique(later)
         moments = self._boundaries[1]

@@ -90,11 +90,11 @@ def _candidates(store: Store, space: int, as_of: AsOf) -> Iterator[tuple[str, st
         texts = store.topics.contents({row.id for row in rows}, lost_ok=True)
         kinds.append([[*_of_text(row, texts.get(row.id, ""))] for row in rows])
     kinds += [[[(THEMES, "")]], facts]
-    for row in zip_longest(*map(_in_turn, kinds)):
+    for row in zip_longest(*map(_alternating, kinds)):
         yield from (sample for sample in row if sample and sample[0])
 
 
-def _in_turn(sources: Iterable[list[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
+def _alternating(sources: Iterable[list[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
     """Yield the first question of each source, then the second ones."""
     for row in zip_longest(*sources):
         yield from filter(None, row)

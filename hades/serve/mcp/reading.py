@@ -181,9 +181,9 @@ async def when_changed(
     to: Annotated[OptionalName, Field(description="The relation that came instead.")] = "",
 ) -> CallToolResult:
     """Return when a fact about a name last ended, and what replaced it."""
-    turn = await call.read(lambda view: view.when_changed(name, relation, to or None))
-    after = [turn.after] if turn.after else []
-    return answers.changed(relation_change_lines(turn), turn.at, [turn.before], after)
+    change = await call.read(lambda view: view.when_changed(name, relation, to or None))
+    after = [change.after] if change.after else []
+    return answers.changed(relation_change_lines(change), change.at, [change.before], after)
 
 
 @operation_tool(
