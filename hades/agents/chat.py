@@ -54,7 +54,7 @@ class Chat:
         clean_name(thread, "thread")
         self._memory = memory
         self._model = model
-        self._thread = thread
+        self._name = thread
         building = StateGraph(ChatState)
         building.add_node("reply", self._reply)
         building.add_edge(START, "reply")
@@ -70,11 +70,11 @@ class Chat:
         """The messages so far, in all runs; raise NotFound if the thread has none."""
         known = self._saver.get_tuple(self._config)
         if known is None:
-            raise NotFound(f"There is no conversation {self._thread!r} in this memory.")
+            raise NotFound(f"There is no conversation {self._name!r} in this memory.")
         messages = known.checkpoint["channel_values"].get("messages", [])
         if not isinstance(messages, list) or not all(map(_is_message, messages)):
             raise Corrupt(
-                f"The conversation {self._thread!r} holds something else than messages: use "
+                f"The conversation {self._name!r} holds something else than messages: use "
                 "another `--thread`."
             )
         return messages

@@ -50,7 +50,7 @@ RUNGS = ("flat", "graph", "HiRAG", "PathRAG", "HiRAG×PathRAG")
 PASSAGES = 5
 """k of precision: as many passages as a recall packs by default."""
 STEPS_AT_MOST = 4
-"""The longest path that counts as a bridge."""
+"""The longest path that counts as joining two gold passages."""
 NOT_ALLOWED = frozenset({"next", "says", "same as"})
 """Relations that only follow the form of a document. Path purity allows all others, which texts or
 people state."""
@@ -224,7 +224,7 @@ def _scorer(
         }
         if len(gold) > 1:
             passed = (_passages(path, ids, titles, eval_set.kind) for path in reply.paths)
-            values["bridges"] = float(any(is_bridge(nodes, gold) for nodes in passed))
+            values["bridges"] = float(any(joins_gold(nodes, gold) for nodes in passed))
         return RungResult(values, ms)
 
     return score
@@ -244,7 +244,7 @@ def _passages(
     return rows
 
 
-def is_bridge(nodes: Sequence[set[str]], gold: frozenset[str]) -> bool:
+def joins_gold(nodes: Sequence[set[str]], gold: frozenset[str]) -> bool:
     """Return whether a path joins two different gold passages within STEPS_AT_MOST steps.
 
     `nodes` has the passages that each node of the path stands for.

@@ -32,7 +32,7 @@ COMMAND_CHARACTERS = 80
 
 @dataclass(slots=True)
 class HookSession:
-    """The lines that were added to a session, and the fields of its checkpoint."""
+    """The lines that were added to a session, and the fields of its progress."""
 
     client: str
     session: str
@@ -68,7 +68,7 @@ class HookSession:
             self.asked = cut(redact(prompt), ASKED_CHARACTERS)
             self.goal = self.goal or self.asked
 
-    def checkpoint(self, summary: SessionSummary | None) -> str:
+    def progress(self, summary: SessionSummary | None) -> str:
         """Return the state of the work, for an agent whose context was compacted; "" if unknown.
 
         `summary` has the statements distilled from the session so far.

@@ -22,7 +22,7 @@ from hades.domain.graph import SUPERSEDES, Edge
 from hades.domain.statement import statement
 from hades.domain.summaries import Cited
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, AsOf, from_micros, to_micros
-from hades.language.english.threads import (
+from hades.language.english.decisions import (
     MARK_STEMS,
     decision_said,
     is_decision,

@@ -15,7 +15,7 @@ from hades.domain.answer import Answer
 from hades.domain.graph import Edge
 from hades.domain.statement import relation_words
 from hades.domain.times import AsOf
-from hades.language.english.threads import is_decision
+from hades.language.english.decisions import is_decision
 from hades.language.patterns import lazy_pattern
 from hades.language.sentences import plain_sentence, sentences
 from hades.language.wording import spoken

@@ -90,8 +90,8 @@ class PathWriter:
         at = 0
         while at < len(numbers) - 1:
             step, sure, used = self._step(numbers, at)
-            is_bridge = are_distant(self._group(numbers[at]), self._group(numbers[at + used]))
-            steps.append(replace(step, layer_bridge=True) if is_bridge else step)
+            distant = are_distant(self._group(numbers[at]), self._group(numbers[at + used]))
+            steps.append(replace(step, layer_bridge=True) if distant else step)
             beliefs.append(sure if step.edge > 0 else self._weights.belief(step.relation, sure))
             at += used
         rationale = self._rationale(numbers)
