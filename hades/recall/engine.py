@@ -159,7 +159,8 @@ class RecallEngine:
             query, when = self._open(run, moment, scope, here, ends or (), on_progress, turns)
             searched = replace(asked, text=sought)
             retrieved = self.find(run, query, searched, when, encoding, near)
-            ranking = self._rank(run, retrieved, chosen.reranker.m)
+            reader = reader_of(self.finder.encoder)
+            ranking = rank_candidates(run, retrieved, self.ranker, reader, chosen.reranker.m)
             related = None
             if relation is not None:
                 related, ranking = find_related(run, retrieved, ranking, relation)
@@ -248,11 +249,8 @@ class RecallEngine:
         encoding = start_encoding(run, self.finder.encoder, asked.text)
         when = self.time(run, scope, query, asked, now)
         retrieved = self.find(run, query, asked, when, encoding)
-        return retrieved, self._rank(run, retrieved, _ALL_CANDIDATES)
-
-    def _rank(self, run: Run, retrieved: Retrieved, limit: int) -> Ranking:
         reader = reader_of(self.finder.encoder)
-        return rank_candidates(run, retrieved, self.ranker, reader, limit)
+        return retrieved, rank_candidates(run, retrieved, self.ranker, reader, _ALL_CANDIDATES)
 
     def find(
         self,
