@@ -290,16 +290,21 @@ def _unpack_filters(function: Any) -> None:
     """Give a function with `**filters: Unpack[...]` a signature with the keys as parameters."""
     signature = inspect.signature(function)
     *own, last = signature.parameters.values()
-    if last.kind is not inspect.Parameter.VAR_KEYWORD:
-        return
-    hints = get_type_hints(function, localns=_LATER, include_extras=True)
-    (filters,) = get_args(hints[last.name])
-    for name, hint in get_type_hints(filters, include_extras=True).items():
-        shown = filters.__annotations__[name].__forward_arg__
-        default = get_args(hint)[1].default
-        own.append(inspect.Parameter(name, KEYWORD, default=default, annotation=shown))
-        function.__annotations__[name] = hint
-    function.__signature__ = signature.replace(parameters=own)
+    if last.kind is inspect.Parameter.VAR_KEYWORD:
+        hints = get_type_hints(function, localns=_LATER, include_extras=True)
+        (filters,) = get_args(hints[last.name])
+        keys = get_type_hints(filters, include_extras=True)
+        own += [
+            inspect.Parameter(
+                name,
+                KEYWORD,
+                default=get_args(hint)[1].default,
+                annotation=filters.__annotations__[name].__forward_arg__,
+            )
+            for name, hint in keys.items()
+        ]
+        function.__signature__ = signature.replace(parameters=own)
+        function.__annotations__ |= keys
 
 
 def _mended(function: Function) -> Function:

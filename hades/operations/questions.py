@@ -215,12 +215,11 @@ def sample_questions(inside: Inside, limit: Limit = 4) -> list[str]:
     engine = inside.engine
     scope = inside.scope()
     catch_up(inside, None)
-    how: dict[str, Any] = {"budget": None, "mode": None, "plan": None, "on_progress": None}
     key = (inside.store.changefeed.revision(), scope, limit)
     if engine.samples[0] != key:
 
         def ask(question: str) -> Answer:
-            return extracted(inside, engine.recall(scope, question, quotes=True, **how))
+            return extracted(inside, engine.recall(scope, question, quotes=True))
 
         engine.samples = key, samples(inside.store, scope.space, scope.as_of, ask, limit)
     return list(engine.samples[1])
