@@ -1,4 +1,4 @@
-"""A proxy: `hades mcp` in front of a running server, for clients that only start commands.
+"""Forwarding: `hades mcp` in front of a running server, for clients that only start commands.
 
 It forwards messages unchanged between standard input and output and the server's /mcp. The
 server decides by the key what is listed and allowed.
