@@ -354,7 +354,7 @@ RULES = tuple(
         ),
         (
             rf"(?<!the ){_FOUR_DIGITS}",
-            lambda _, found, end: Period(*_months(int(found["year"]), 1, 12), end, False),
+            lambda _, matched, end: Period(*_months(int(matched["year"]), 1, 12), end, False),
             "2024: 2024-01-01 2025-01-01",
         ),
         (

@@ -76,7 +76,10 @@ def read_question(text: str, now: int) -> Question:
     """Return how a question is understood if it is asked at `now`, in microseconds."""
     text = text[:QUESTION_CHARACTERS_AT_MOST]
     judged = _judged(text) if is_english(text) else _UNREAD
-    wants = _wants(judged)
+    kind, chance = _likeliest(judged.kind)
+    kind = kind if chance >= KIND_FROM else "lookup"
+    thing, _ = _likeliest(judged.wants)
+    wants = _VERSIONS.get(kind) or _THINGS.get(thing, Wants.STATE)
     part = _brief_part(judged)
     former = _former_state(judged)
     time = time_in_question(text, from_micros(now)) or former
@@ -97,8 +100,6 @@ def read_question(text: str, now: int) -> Question:
         for first, second in connection_asked(text)
         for pair in product(spellings(first), spellings(second))
     )
-    kind, chance = _likeliest(judged.kind)
-    kind = kind if chance >= KIND_FROM else "lookup"
     two_steps = judged.steps >= STEPS_FROM
     is_recent = RECENT.search(text) is not None
     intent = _intent(wants, kind, is_recent=is_recent, two_steps=two_steps)
@@ -112,7 +113,7 @@ def read_question(text: str, now: int) -> Question:
         time=time,
         terms=terms,
         topical=topical_stems(about),
-        many=judged.many >= 0.5 or _likeliest(judged.wants)[0] == "list",
+        many=judged.many >= 0.5 or thing == "list",
         two_steps=two_steps,
         signs=signs,
         part=None if part and terms_of(text).names else part,
@@ -146,12 +147,6 @@ def _former_state(judged: QuestionReading) -> TimeWords | None:
         return None
     label, chance = _likeliest(judged.time)
     return TimeWords(_TIMES[label], "") if label in _TIMES and chance >= FORMER_FROM else None
-
-
-def _wants(judged: QuestionReading) -> Wants:
-    wants = _THINGS.get(_likeliest(judged.wants)[0], Wants.STATE)
-    kind, chance = _likeliest(judged.kind)
-    return _VERSIONS.get(kind, wants) if chance >= KIND_FROM else wants
 
 
 def _intent(wants: Wants, kind: str, *, is_recent: bool, two_steps: bool) -> Intent:
