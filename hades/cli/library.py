@@ -90,17 +90,19 @@ def status(invocation: Invocation) -> None:
     """
     with _opened(invocation) as library:
         sketches = library.status()
-    found = []
+    volumes = []
     for name, sketch in sketches.items():
         if sketch is None or isinstance(sketch, HadesError):
             why = "" if sketch is None else str(sketch)
-            found.append({"volume": name, "topics": 0, "passages": 0, "since": None, "why": why})
+            volumes.append({"volume": name, "topics": 0, "passages": 0, "since": None, "why": why})
             continue
         since = iso(from_micros(int(sketch.span[0]))) if len(sketch.span) else None
         counts = {"topics": sketch.topics, "passages": sketch.chunks, "since": since, "why": ""}
-        found.append({"volume": name, **counts})
-    rows = ([value if value is not None else "–" for value in one.values()] for one in found)
-    invocation.show_table(found, ("volume", "topics", "passages", "since", "missing because"), rows)
+        volumes.append({"volume": name, **counts})
+    rows = ([value if value is not None else "–" for value in one.values()] for one in volumes)
+    invocation.show_table(
+        volumes, ("volume", "topics", "passages", "since", "missing because"), rows
+    )
 
 
 def _opened(invocation: Invocation) -> Library:
