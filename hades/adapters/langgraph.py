@@ -47,7 +47,7 @@ class HadesStore(base.BaseStore):
     def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Run operations: first all that read, then all that write, the last one of a key."""
         ops = list(ops)
-        results = [self._read(op) for op in ops]
+        results = [self._read_op(op) for op in ops]
         writes = {
             topic_name(ROOT, *op.namespace, op.key): op for op in ops if type(op) is base.PutOp
         }
@@ -73,7 +73,7 @@ class HadesStore(base.BaseStore):
 
     # Reading
 
-    def _read(self, op: base.Op) -> base.Result:
+    def _read_op(self, op: base.Op) -> base.Result:
         if isinstance(op, base.GetOp):
             item = self._item(topic_name(ROOT, *op.namespace, op.key))
             return base.Item(**item) if item else None

@@ -1,4 +1,4 @@
-"""Threads: recognise decisions and open threads by the tags, the name and the words of a topic.
+"""Decisions: recognise decisions and open threads by the tags, the name and the words of a topic.
 
 A tag or a name is set on purpose, so it counts for every topic. Words count only in notes, sentence
 by sentence; the patterns are narrow, because a wrong line costs more than a missing one.
