@@ -97,7 +97,7 @@ class Parameter:
 WHOLE = Parameter(
     name="whole",
     type=bool,
-    about=Param("Everything that was found, too, not only the answer.", flag="--whole"),
+    about=Param("Also return everything that was found.", flag="--whole"),
     default=False,
     kind=KEYWORD,
 )

@@ -61,7 +61,7 @@ _METHODS = {
     "kind": ("set_kind", "name"),
     "name": ("rename", "name"),
 }
-"""For each kind of proposal, the operation that applies it, and its word for the name."""
+"""For each kind of proposal, the operation that applies it and its parameter for the name."""
 
 
 class _Undone(Exception):
@@ -286,7 +286,7 @@ def reject(
 
 @operation("POST", "/proposals/{proposal}/reopen", role=Role.ADMIN, command="review reopen")
 def reopen(inside: Inside, proposal: ProposalNumber) -> Proposal:
-    """Let a change wait again that was approved or rejected.
+    """Make a change wait again after it was approved or rejected.
 
     Nothing else is undone: what approving it wrote stays.
     """
