@@ -92,7 +92,7 @@ def grant(
     space = invocation.space or os.environ.get("HADES_SPACE")
     if len(rights) != 1 or (none and space):
         raise InvalidInput(
-            "Give one of --read, --write and --none. --none takes back all spaces: no --space."
+            "Give one of --read, --write and --none; --none takes no --space."
         )
     address = read_server_address(_address(invocation))
     spaces = grant_right(address, role, rights[0], space)
