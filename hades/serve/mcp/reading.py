@@ -225,7 +225,7 @@ def working_memory(call: AgentCall, result: WorkingMemory) -> CallToolResult:
     operation="retrieve_within_budget",
     question=None,
     max_tokens=(Annotated[int, Field(ge=200, le=BUDGET_TOKENS_AT_MOST)], BUDGET_TOKENS_AT_MOST),
-    tokens="Whose tokens: a model such as gpt-4o.",
+    tokens="How tokens are counted: as by a model such as gpt-4o.",
 )
 def context(call: AgentCall, result: BudgetedContext) -> CallToolResult:
     """Return a context for a question in sections: latest states, summaries, details."""
