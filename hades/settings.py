@@ -118,8 +118,8 @@ class Settings(BaseModel):
     )
     library_workers: str = Field(
         "threads",
-        description="What the volumes of a library run in: `threads`, `processes`, or actors of Ray, "
-        "given as `local` or the host:port of a cluster.",
+        description="What the volumes of a library run in: `threads`, `processes`, or actors of "
+        "Ray, given as `local` or the host:port of a cluster.",
     )
     library_replicas: int = Field(
         1,
