@@ -66,7 +66,7 @@ class Finder:
     """Finds passages; the encoder and the indexes are loaded when first needed."""
 
     excerpt_because = "memory_mb is less than all"
-    """Why a question reads an excerpt, if it does; "" if that is no news."""
+    """Why a question reads an excerpt, if it does; "" if the user need not be told."""
 
     def __init__(self, store: Store, encoder: str) -> None:
         self._store = store

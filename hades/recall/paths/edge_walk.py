@@ -1,7 +1,7 @@
 """Edge walk: the nodes around a node by edges of some relations, a direction or a least weight.
 
-The arrays of the graph have neither relations nor directions, so the edges of every node on the way
-are read from the store.
+The graph arrays have neither relations nor directions, so the walk reads the edges of every node
+that it reaches from the store.
 """
 
 from __future__ import annotations
