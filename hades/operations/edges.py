@@ -156,7 +156,7 @@ def relate(
     becomes an entity of that `kind`, or of the kind that the relation implies. The weight is 1
     unless given. Storing it again updates weight and evidence and extends its time. An `exclusive`
     relation has one target at a time: the new fact ends the old one. An unknown source or relation
-    that differs from a known one by one letter raises InvalidInput, unless `create`.
+    that looks like a misspelling of a known one raises InvalidInput, unless `create`.
     """
     if not create:
         _check_slips(inside, source, relation)
@@ -290,7 +290,7 @@ def change_fact(
 
 
 def _check_slips(inside: Inside, source: str, *relations: str) -> None:
-    """Raise InvalidInput if a name is unknown but differs from a known one by one letter."""
+    """Raise InvalidInput if an unknown name looks like a misspelling of a known one."""
     store = inside.store
     space = inside.space_id
     unknown = [("relation", name) for name in relations if store.edges.relation(name) is None]
