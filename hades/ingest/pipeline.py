@@ -159,7 +159,8 @@ class Pipeline:
     def _look(
         self, root: Root, known: Mapping[str, bytes], summary: Summary, read: Read
     ) -> tuple[list[Item], dict[str, bytes]]:
-        """Return the new and changed items, and the `known` topics that are gone ({} if unsure)."""
+        """Return the new and changed items, and those of the `known` topics that are gone; {} if
+        unsure."""
         forgotten = self._store.sources.forgotten(self._space, root.name)
         gone = dict(known)
         seen_all = True
@@ -222,7 +223,7 @@ class Pipeline:
                 if old_topic is not None:
                     with self._store.write(self._actor, "rename", self._space) as write:
                         self._store.sources.rename(write, self._space, old_topic, topic)
-                # Headings and links may contain the file name, so a renamed file is cut again.
+                # Headings and links may contain the file name, so cut a renamed file again.
                 store_document(
                     self._store,
                     self._space,

@@ -182,7 +182,8 @@ class LinkFinder:
     def _inherited(
         self, classes: Sequence[SymbolPath], names: SymbolPath, outer: str | None = None
     ) -> str | None:
-        """Return a member of these classes, or assume it in `outer` or their base elsewhere."""
+        """Return a member of these classes. If none is found, assume that `outer` or a base in
+        another file has it."""
         member = self._member(classes, names)
         if member is not None or len(names) != 1:
             return member
