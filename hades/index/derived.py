@@ -23,7 +23,7 @@ TableTypes = dict[str, dict[str, Any]]
 class Derived:
     """Tables at one change number. They are rebuilt if their files are damaged.
 
-    A subclass that saves more than its tables adds that to `_parts` in `_forget`.
+    A subclass that saves more than its tables adds the rest to `_parts` in `_forget`.
     """
 
     NAME: ClassVar[str]

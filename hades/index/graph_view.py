@@ -23,7 +23,8 @@ from hades.index.columns import Columns
 
 HUB_SHARE = 0.05
 HUB_AT_LEAST = 10
-"""A name in a larger share of the chunks, and in more than 10 of them, links nothing."""
+"""A name is a hub, which links nothing, if more than 10 chunks and a larger share of them have
+it."""
 
 TITLE = 1
 SYMBOL = 3
@@ -122,7 +123,7 @@ class GraphView:
         """By node: whether walks leave it out, because it is a hub."""
         barred = np.zeros(self.n, np.bool_)
         barred[self.first_entity : self.first_entity + len(self.hub)] = self.hub
-        barred.flags.writeable = False  # so that walks remember the sums under it
+        barred.flags.writeable = False  # so that walks can cache sums by this array
         return barred
 
     @cached_property
