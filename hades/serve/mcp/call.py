@@ -50,7 +50,7 @@ class AgentCall:
     as_of: str = ""
     known_at: str = ""
     whole: bool = False
-    """Whether it asks for everything that was found."""
+    """Whether the client asks for everything that was found."""
 
     @classmethod
     def of(cls, context: Ctx, space: str = "", as_of: str = "", known_at: str = "") -> AgentCall:
