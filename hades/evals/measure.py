@@ -27,7 +27,8 @@ _RETRIEVERS = {"dense": ("meaning",), "words": ("words",), "hybrid": ("meaning",
 RECALL_AT = (2, 5, 10, 25, 50)
 RANKS = max(RECALL_AT)
 PACKED_PASSAGES = 6
-"""The passages of a plain search whose tokens count: as many as a recall packs by default."""
+"""How many passages of a plain search have their tokens counted, as many as a recall packs by
+default."""
 
 METRICS = (*(f"recall@{k}" for k in RECALL_AT), "ndcg@10", "mrr")
 
