@@ -55,7 +55,7 @@ CONTEXT_TOKENS_AT_LEAST = 200
 Tokens = Annotated[
     str,
     Param(
-        "How tokens are counted: as by a model such as gpt-4o, or a family.",
+        "The tokenizer that counts: a model such as gpt-4o, or a family.",
         "--tokens",
         characters=100,
     ),
