@@ -1,4 +1,4 @@
-"""The export formats, and files and folders that appear whole or not at all."""
+"""The export formats, and writing files and folders so that they appear whole or not at all."""
 
 from __future__ import annotations
 
