@@ -146,7 +146,7 @@ class TieredMemoryManager(SourceClass):
         return min(1.0, score)
 
     def tiers(self) -> list[Tier]:
-        """Return the texts kept here and on the fast disk, then the tiers of the memory."""
+        """Return the tiers of this process and of the fast disk, then those of the memory."""
         own = [self.ram_cache.tier("kept texts")]
         own += [self.nvme_cache.tier("fast disk")] if self.nvme_cache else []
         return [*own, *self.view.tiers()]

@@ -158,7 +158,7 @@ def verify_arrays(path: Path) -> None:
 
 
 Bodies = Mapping[Path, tuple[int, int, int]]
-"""Per file: the offset from which it is verified, the number of bytes, and their checksum."""
+"""For each file, the offset from which it is verified, the number of bytes, and their checksum."""
 
 
 _late: Counter[Path] = Counter()

@@ -17,7 +17,7 @@ from hades.store.store import Store
 _LOG = logging.getLogger(__name__)
 TIMES = ("valid_from", "valid_to", "recorded_at", "retired_at")
 TableTypes = dict[str, dict[str, Any]]
-"""Per table: the types of its columns; the first column is the key."""
+"""For each table, the types of its columns; the first column is the key."""
 
 
 class Derived:

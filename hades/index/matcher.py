@@ -35,7 +35,7 @@ class Matcher:
     def __init__(self, keys: Sequence[str]) -> None:
         self._names = {key: number for number, key in enumerate(keys)}
         self._longest: dict[str, int] = {}
-        """By first word: the number of words of the longest name that begins with it."""
+        """For each first word, the number of words of the longest name that begins with it."""
         for key in keys:
             parts = key.split(" ")
             self._longest[parts[0]] = max(self._longest.get(parts[0], 0), len(parts))

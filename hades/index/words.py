@@ -107,10 +107,10 @@ class Words:
         self._held = sum(self._searcher.doc_freq("note", is_note) for is_note in (0, 1))
         """How many presences tantivy counts; replaced ones count until it merges segments."""
         self._having: dict[str, int] = {}
-        """By stem: the number of presences of the index that have it."""
+        """For each stem, the number of presences of the index that have it."""
         self.recent: dict[int, Recent] = {}
         self._new: Counter[str] = Counter()
-        """By stem: the number of presences that have it and are only beside the index."""
+        """For each stem, the number of presences that have it and are only beside the index."""
         self._own_lengths = 0, 0
         self._count = self._searcher.num_docs
         """The number of presences in the index or beside it."""

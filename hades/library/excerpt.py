@@ -70,7 +70,7 @@ class ExcerptOfLibrary:
         """The passages of the library that mention each entity."""
         self._space = space
         self._next = defaultdict[str, Iterator[int]](lambda: count(1))
-        """By table: the next number."""
+        """For each table, the next number."""
         self._known: dict[tuple[str, str], int] = {}
         """By table and name: the number of a row that volumes may share."""
         self._terms: dict[int, bytes] = {}

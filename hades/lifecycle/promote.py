@@ -395,7 +395,7 @@ def _holds(edge: Edge, now: datetime) -> bool:
 def _is_settled(edge: Edge, reason: str, last: State) -> bool:
     """Return whether the edge's target is settled: a sentence names it and says so.
 
-    The sentence is the reason, or in the last version if that began after the edge.
+    The sentence may be the reason, or be in the last version if that version began after the edge.
     """
     own = sentences(last.content) if last.valid_from > edge.valid_from else []
     name = _last_part(edge)

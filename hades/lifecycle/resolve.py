@@ -96,7 +96,7 @@ class EntityResolver:
             if against := self._against(keep, other):
                 left.append(replace(pair, why=f"{why}, but {against}"))
             elif keep.entity not in taken and other.entity not in taken:
-                # An entity takes part in no further merge after it was merged: no chains.
+                # do not merge an entity again that was just merged, so that merges form no chains
                 taken.add(other.entity)
                 merged.append(pair)
         return merged, left

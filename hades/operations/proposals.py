@@ -238,13 +238,14 @@ def approve(
     inside: Inside,
     proposal: ProposalNumber,
     close: Annotated[
-        bool, Param("Also end the edges that point to what changes.", flag="--close")
+        bool, Param("Also end the edges that lead to the changed topic or entity.", flag="--close")
     ] = False,
 ) -> Proposal:
     """Apply a change that waits or was refused.
 
-    It raises Conflict if somebody decided on it before. `close` also ends the edges that point
-    to what changes, which the reason lists, at the time from which the change holds.
+    It raises Conflict if somebody decided on it before. With `close`, the edges that lead to the
+    changed topic or entity (the reason lists them) end, too, at the time from which the change
+    holds.
     """
     from hades.lifecycle.review import affected
 

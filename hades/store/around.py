@@ -15,7 +15,7 @@ from hades.store.excerpt import COUNTED_AT_MOST, EDGES_AT_MOST
 from hades.store.store import Store
 
 Rows = dict[str, list[tuple[Any, ...]]]
-"""By table: whole rows, in the order of the columns. `counts` has (entity, mentions)."""
+"""For each table, whole rows, in the order of the columns. `counts` has (entity, mentions)."""
 
 _OF_TOPICS = ("states", "heads", "sources")
 _OF_CHUNKS = ("placements", "presences", "mentions", "derived_edges")

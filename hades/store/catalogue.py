@@ -273,7 +273,7 @@ COUNTED = {
     if about.exported
     for name in about.having("itself")
 }
-"""By table: the column whose numbers are never assigned twice."""
+"""For each table, the column whose numbers are never assigned twice."""
 
 
 def quoted(columns: Iterable[str]) -> str:

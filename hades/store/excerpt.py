@@ -65,7 +65,7 @@ _WHICH = {
     "merges": ("entity = ANY(?)", "entities"),
     "edges": ("row = ANY(?)", "edges"),
 }
-"""By table: the condition for its rows, and the attribute of ExcerptFeed with the numbers."""
+"""For each table, the condition for its rows, and the attribute of ExcerptFeed with the numbers."""
 
 
 def hop(

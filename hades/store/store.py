@@ -151,7 +151,8 @@ class Store:
         owed.finish(self.database, drop_indexes, self.topics.archive.settle)
 
     def repair(self) -> None:
-        """Repair what can be derived again, and owe the removal of files of killed processes."""
+        """Repair what can be derived again, and record that files of killed processes must be
+        removed."""
         with self.database.transaction():
             check.repair(self.database, self.topics)
             owed.owe(self.database, owed.LEFTOVERS)

@@ -31,7 +31,7 @@ from hades.recall.run import AskedQuestion, Run, Stage
 CHAIN_AT_LEAST = 0.2
 """An answer in several steps is shown from this probability on."""
 ALONE_FROM = 0.85
-"""A fact with this probability answers alone; no further steps are searched. A judgement."""
+"""A fact with this probability answers alone; no further steps are searched. Not measured."""
 CHAINED_NOTES = 2
 """The most notes that are shown because they answer in several steps."""
 

@@ -63,7 +63,7 @@ PlacedEdges = list[tuple[int | None, Edge]]
 
 @dataclass(frozen=True, slots=True)
 class RelationAsked:
-    """The edges a question asks for: of these relations, to or from these nodes."""
+    """A question for edges: which relations, and to or from which nodes."""
 
     relations: tuple[str, ...]
     direction: Direction

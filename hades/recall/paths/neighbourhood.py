@@ -191,7 +191,8 @@ def _reached(query: QueryContext, starts: list[int], hops: int, limit: int) -> R
 
 
 def _ways(adjacency: Neighbours, reached: Reached) -> dict[int, tuple[list[int], float]]:
-    """Map each node to its strongest shortest way and the product of the way's weights."""
+    """Map each node to the strongest of its shortest paths, and the product of that path's
+    weights."""
     hop_of = dict(zip(reached.nodes.tolist(), reached.hops.tolist(), strict=True))
     ways = {node: ([node], 1.0) for node, hop in hop_of.items() if not hop}
     counts, targets, weights = adjacency.of(reached.nodes)

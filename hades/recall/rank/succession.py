@@ -23,7 +23,7 @@ from hades.recall.rank.note_candidates import NoteCandidates, topic_name
 from hades.recall.rank.reading import COMPARED, SPOKEN, WORDS_LEAST, NoteReading, Restatement
 
 SAID_AGAIN = 0.7
-"""The cosine from which one sentence of a note restates another. A judgement."""
+"""The cosine from which one sentence of a note restates another. Chosen by hand."""
 LONG_FROM_VERSIONS = 4
 """From this many versions on, sentences are compared by clusters over all versions."""
 OTHER_WORDS_AT_MOST = 0.25
@@ -193,7 +193,7 @@ class Succession:
     logits: Floats
     """[row, row of a later version]: above 0, the later one likely restates the earlier one."""
     clusters: Mapping[int, Sequence[int]]
-    """For rows of a note of many versions, the cluster of each sentence."""
+    """For each row of a note with many versions, the cluster of each of its sentences."""
     restated: Mapping[int, Restatement]
     """Rows that a later one restates with other values (`find_restated`)."""
     reading: NoteReading

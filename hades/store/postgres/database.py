@@ -64,7 +64,7 @@ _SEES_ALL = (
     "AND EXISTS (SELECT FROM unnest(polroles) r WHERE pg_has_role(r, 'MEMBER')))"
 )
 _NUMBERED = {t: name for t, about in TABLES.items() for name in about.having("itself")}
-"""By table: the column whose numbers the server assigns."""
+"""For each table, the column whose numbers the server assigns."""
 # The pool logs every lost connection. Keep that off stderr: the caller gets an error.
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 

@@ -65,7 +65,7 @@ class LinkFinder:
         """The qualified name of the first symbol of each path in the file."""
         self._bases: dict[SymbolPath, list[SymbolPath]] = {}
         self._outer_bases: dict[SymbolPath, str] = {}
-        """By class: its first base that is defined in another file."""
+        """For each class, its first base that is defined in another file."""
         self._member_scopes: set[SymbolPath] = set()
         for symbol in symbols:
             if not symbol.is_scope:
