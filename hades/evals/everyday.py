@@ -181,7 +181,7 @@ def _topics(question: EvalQuestion) -> set[str]:
 def measure_sessions(
     eval_set: EvalSet, *, encoder: str = "minilm", on_progress: Progress | None = None
 ) -> ByType:
-    """Write each question's history into its own space, and ask each system there for its gold."""
+    """Write each question's history into a space of its own, and ask each system there."""
     texts = {
         str(row.get("session")): str(row.get("text", "")) for _, row in read_rows(eval_set.corpus)
     }

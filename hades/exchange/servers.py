@@ -237,7 +237,7 @@ def _index_arango(database: Any, graph: GraphSnapshot, refused: type[Exception])
 def _refused(
     wanted: Mapping[str, Callable[[], object]], refused: type[Exception]
 ) -> tuple[str, ...]:
-    """Call each function; return the names of those that raised `refused`."""
+    """Call each function; return the names of the functions that raised the exception `refused`."""
     names = []
     for name, create in wanted.items():
         try:

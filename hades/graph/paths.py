@@ -58,7 +58,7 @@ class _Near:
 
 @dataclass(slots=True)
 class _Side:
-    """How far the nodes around one end have been looked at."""
+    """The state of the search around one end."""
 
     layer: list[int]
     """The nodes reached last, whose arcs are followed next."""

@@ -51,7 +51,7 @@ class ToldMentions:
         self._store = store
         self._space = space
         self._texts: dict[str, list[tuple[int, str]]] = {}
-        """For each topic, the id of each of its chunks, and the words of the chunk in lower case."""
+        """For each topic, the ids of its chunks, each with the words of the chunk in lower case."""
 
     def note(self, write: Write, topic: str, names: Sequence[str]) -> None:
         """Store a mention of each name in the chunks of a topic that contain it, or else in the

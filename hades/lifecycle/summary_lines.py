@@ -39,7 +39,8 @@ HEAD_TOKENS = 8
 CHARACTERS_READ = 8_000
 """Characters read of one state."""
 ALIKE = 0.3
-"""The share of common words from which two sentences may be one before and after a change."""
+"""From this share of common words on, two sentences may be the old and the new form of one
+sentence."""
 DECIDED = "Decided"
 CHANGED = "Changed"
 NEW = "New"

@@ -231,7 +231,7 @@ class Database(ABC):
         return kept[key]
 
     def shared(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """Return `make()`, cached within a snapshot, where nothing changes."""
+        """Return the result of `make`, cached within a snapshot, where nothing changes."""
         kept = self._local.kept if self._local.reading else None
         if kept is None:
             return make()

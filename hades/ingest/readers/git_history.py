@@ -39,7 +39,7 @@ _LOG = ("-c", "log.showRoot=true", "-c", "log.follow=false", "-c", "log.showSign
 _HIDDEN = (":(top,exclude,glob)**/.*", ":(top,exclude,glob)**/.*/**")
 """Hidden files and folders are not read, as when a folder is ingested."""
 _REGULAR_FILES = frozenset({b"100644", b"100755", b"100664"})
-"""Other modes are links and submodules."""
+"""The modes of regular files in git; other modes are links and submodules."""
 
 
 @dataclass(frozen=True, slots=True)

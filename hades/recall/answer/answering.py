@@ -33,7 +33,7 @@ CHAIN_AT_LEAST = 0.2
 ALONE_FROM = 0.85
 """A fact with this probability answers alone; no further steps are searched. Not measured."""
 CHAINED_NOTES = 2
-"""The most notes that are shown because they answer in several steps."""
+"""The most notes that are shown because they are steps of an answer."""
 
 
 def answer(

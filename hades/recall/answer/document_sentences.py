@@ -40,7 +40,7 @@ SENTENCES_ENCODED = 8
 """How many of the best sentences are encoded. With fewer, fewer questions are answered; each costs
 about 10 ms of a core (docs/lab/details.md)."""
 FIRST_STEPS = 12
-"""The best sentences that are tried as the first of a pair."""
+"""How many of the best sentences are tried as the first of a pair."""
 SENTENCE_CHARACTERS_AT_MOST = 500
 """A longer sentence is a table: only its beginning is shown."""
 QUOTE_CHARACTERS_AT_MOST = 2_000

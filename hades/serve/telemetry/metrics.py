@@ -123,7 +123,7 @@ class Measurements:
     caches: Mapping[str, Mapping[str, float]]
     """The uses of each cache, by outcome."""
     schedule: Mapping[str, Mapping[str, float]]
-    """For each scheduled task, runs `done` and `failed`, `ended_at` and `seconds` of the last run."""
+    """For each scheduled task, the runs `done` and `failed`, and when the last one ended."""
 
 
 class Metrics:

@@ -204,7 +204,8 @@ _RIGHTS = {
     "ALL": "SELECT, DELETE, INSERT ({columns}), UPDATE ({columns})",
     "UPDATE": "UPDATE (mark)",
 }
-"""The privileges for a policy command. A command that is not here is itself the privilege."""
+"""The privileges that a policy for a command needs. For commands that are not listed, the privilege
+has the command's name."""
 _MAY_PASS = """
 SELECT r.rolname FROM pg_roles r WHERE pg_has_role(%s, r.oid, 'MEMBER') AND (r.rolsuper
 OR r.rolbypassrls OR r.oid = (SELECT relowner FROM pg_class WHERE oid = 'topics'::regclass))
