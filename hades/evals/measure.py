@@ -98,7 +98,7 @@ def chosen_systems(names: Iterable[str], among: Sequence[str] = SYSTEMS) -> tupl
     """Return the named systems in ladder order, or all if none is named; refuse an unknown name."""
     asked = set(names)
     if unknown := sorted(asked - set(among)):
-        raise InvalidInput(f"There is no system {unknown[0]!r}: {', '.join(among)}.")
+        raise InvalidInput(f"There is no system {unknown[0]!r}: use one of {', '.join(among)}.")
     return tuple(name for name in among if name in asked or not asked)
 
 

@@ -158,7 +158,9 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("It refers to another part of itself.")
+            raise yaml.YAMLError(
+                "Its front matter has a YAML reference (`&` or `*`): write the value instead."
+            )
         return super().compose_node(parent, index)
 
 

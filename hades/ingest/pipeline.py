@@ -72,7 +72,7 @@ class Pipeline:
         phases = (phases,) if isinstance(phases, str) else tuple(phases)
         for phase in phases:
             if phase not in PHASES:
-                raise InvalidInput(f"There is no phase {phase!r}: {', '.join(PHASES)}.")
+                raise InvalidInput(f"There is no phase {phase!r}: use one of {', '.join(PHASES)}.")
         if prefix is not None:
             clean_name(prefix, "prefix")
         for path in paths:
@@ -85,9 +85,13 @@ class Pipeline:
             raise InvalidInput(f"There is nothing at {paths[0]} to ingest.")
         summary = Summary()
         if history and dry_run:
-            raise InvalidInput("A dry run of a history is not possible: leave one of them out.")
+            raise InvalidInput(
+                "A dry run of a history is not possible: leave out dry_run or history."
+            )
         if in_process and ray is not None:
-            raise InvalidInput("Files are read in this process or by Ray: leave one of them out.")
+            raise InvalidInput(
+                "Files are read in this process or by Ray: leave out in_process or ray."
+            )
         with ExitStack() as until_done:
             spread: Spread = map
             if ray is not None:

@@ -371,7 +371,10 @@ class Library(LibraryView, Memory):
         """Ingest a source: each volume takes its share, as many volumes at once as there are
         cores."""
         if self._catalogue.by == "year":
-            raise Unavailable("By year, ingest each source into the volume of its year.")
+            raise Unavailable(
+                "A library divided by year does not divide a source: ingest it into the volume of "
+                "its year."
+            )
         on_progress = named.get("on_progress") or (lambda _what, _done, _total: None)
         given = {name: value for name, value in named.items() if name != "on_progress"}
         volumes = self._catalogue.volumes

@@ -48,7 +48,9 @@ Names = list[list[tuple[str, str]]]
 def known_extractor(setting: str) -> str:
     """Return the setting unchanged. Raise InvalidInput if there is no such extractor."""
     if setting not in EXTRACTORS:
-        raise InvalidInput(f"There is no extractor {setting!r}: {', '.join(EXTRACTORS)}.")
+        raise InvalidInput(
+            f"There is no extractor {setting!r}: use one of {', '.join(EXTRACTORS)}."
+        )
     return setting
 
 

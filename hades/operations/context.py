@@ -124,7 +124,7 @@ def _shares(wanted: Mapping[str, Any] | None) -> dict[str, float]:
     given = dict(wanted or {})
     for name, share in given.items():
         if name not in SHARES:
-            raise InvalidInput(f"There is no section {name!r}: {', '.join(SHARES)}.")
+            raise InvalidInput(f"There is no section {name!r}: use one of {', '.join(SHARES)}.")
         if type(share) not in (int, float) or not 0 <= share <= 1:
             raise InvalidInput(f"The share of {name} is a number from 0 to 1, not {share!r}.")
     left = 1 - sum(given.values())

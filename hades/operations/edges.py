@@ -216,7 +216,7 @@ def unrelate(
         for edge in ending:
             when = ends or from_micros(write.at)
             if edge.has_ended(when) and not (ends or mistake):
-                raise Conflict(f"Edge {edge.id} ended already: give `at` to say otherwise.")
+                raise Conflict(f"Edge {edge.id} ended already: give `at` to change its end.")
             fact_changes.unrelate(store, write, edge, when, mistake=mistake)
         write.subject = store.entities.node(space, ending[0].source.name, NOW)
     return [store.edges.beliefs(space, edge.id, NOW)[-1] for edge in ending]

@@ -110,7 +110,7 @@ def proposals(
     `limit` page through a long list; `since` leaves out earlier ones.
     """
     if status not in STATUSES:
-        raise InvalidInput(f"There is no status {status!r}: {', '.join(STATUSES)}.")
+        raise InvalidInput(f"There is no status {status!r}: use one of {', '.join(STATUSES)}.")
     wanted = None if status == "all" else status
     begin = inside.time(since)
     first = 0 if begin is None else to_micros(begin)

@@ -199,7 +199,7 @@ class RecallEngine:
     ) -> list[Hit]:
         """Return the `limit` best passages by one system, best first, with generous time limits."""
         if system not in SYSTEMS:
-            raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
+            raise InvalidInput(f"There is no system {system!r}: use one of {', '.join(SYSTEMS)}.")
         with self.query_context(scope, on_progress, question) as query:
             retrieved, ranking = self._ranked(scope, query, question)
             relation = relation_asked(self._store, scope, retrieved.search.question)
@@ -429,4 +429,4 @@ def _mode(mode: str) -> Mode:
     try:
         return Mode(mode)
     except ValueError as error:
-        raise InvalidInput(f"There is no mode {mode!r}: {', '.join(Mode)}.") from error
+        raise InvalidInput(f"There is no mode {mode!r}: use one of {', '.join(Mode)}.") from error

@@ -71,7 +71,7 @@ class OwnPages:
         opens."""
         query = request.query_params
         if query.get("transport") != "polling" or "upgrade" in request.headers:
-            raise InvalidInput("Events come by polling.")
+            raise InvalidInput("Send events by polling, not over a WebSocket.")
         sockets = self._sockets.setdefault(page, deque(maxlen=SOCKETS_AT_MOST))
         if "sid" in query:
             if query["sid"] not in sockets:

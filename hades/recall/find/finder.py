@@ -352,5 +352,7 @@ def chosen_retrievers(retriever: str | Iterable[str] | None) -> tuple[RetrieverN
         raise InvalidInput(f"Name at least one retriever: {', '.join(RETRIEVERS)}.")
     for name in asked:
         if name not in RETRIEVERS:
-            raise InvalidInput(f"There is no retriever {name!r}: {', '.join(RETRIEVERS)}.")
+            raise InvalidInput(
+                f"There is no retriever {name!r}: use one of {', '.join(RETRIEVERS)}."
+            )
     return tuple(name for name in RETRIEVERS if name in asked)

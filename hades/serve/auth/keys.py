@@ -78,7 +78,7 @@ def role_named(name: str) -> Role:
         return Role[name.upper()]
     except KeyError as error:
         words = ", ".join(role.name.lower() for role in Role)
-        raise InvalidInput(f"There is no role {name!r}: {words}.") from error
+        raise InvalidInput(f"There is no role {name!r}: use one of {words}.") from error
 
 
 class Keys:
