@@ -112,27 +112,28 @@ def open(
 def open_library(
     place: str | Path,
     *,
-    volumes: int = 0,
+    volumes: int | None = None,
     by: str = "topic",
     **options: Any,
 ) -> Library:
     """Open a library: many memories, its volumes, that are asked as one.
 
     `place` is its catalogue, a file or an address of PostgreSQL, or a folder with a file
-    `library.hades`. If it does not exist, it is created with this number of new `volumes` beside
-    it. `by` says what decides which volume something new goes to: `topic`, `space` or `year`. Other
-    options are those of `open`. See docs/scale.md.
+    `library.hades`. If it does not exist and `volumes` is given, it is created with this number of
+    new volumes beside it, or with 0 for memories that exist (`add_volume`). `by` says what decides
+    which volume something new goes to: `topic`, `space` or `year`. Other options are those of
+    `open`. See docs/scale.md.
     """
     from hades.library.catalogue import check_by, write_facts
 
     if not is_server(place) and Path(place).expanduser().is_dir():
         place = Path(place).expanduser() / "library.hades"
     check_by(by)
-    opened = open(place, **{"create": volumes > 0, **options})
+    opened = open(place, **{"create": volumes is not None, **options})
     if opened.inside.store.meta(LIBRARY) is not None:
         return cast("Library", opened)
     with opened:
-        if opened.topics(limit=1) or not volumes:
+        if opened.topics(limit=1) or volumes is None:
             raise NotFound(f"There is no library at {place}: `hades library create` makes one.")
         write_facts(opened.inside.store, opened.inside.actor, "create_library", by)
     library = cast("Library", open(place, **options))

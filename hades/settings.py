@@ -315,7 +315,7 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     """Return the settings, checked: the environment overrides the file, the file the defaults."""
     environment = os.environ if environment is None else environment
     path, named = _config_path(environment)
-    values = _read(path) if path.exists() or named else {}
+    values = _values_of(path) if path.exists() or named else {}
     for field in Settings.model_fields:
         if value := environment.get(PREFIX + field.upper()):
             values[field] = value
@@ -337,7 +337,7 @@ def _config_path(environment: Mapping[str, str]) -> tuple[Path, bool]:
     return Path(platformdirs.user_config_dir("hades", appauthor=False)) / "config.yaml", False
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _values_of(path: Path) -> dict[str, Any]:
     import yaml
 
     try:

@@ -12,8 +12,8 @@ from shell import Shell
 import hades
 from hades.context.tokens import count
 from hades.domain.times import to_micros
+from hades.language.english.decisions import decision_said, is_decision, is_open, open_said
 from hades.language.english.moments import parse_time
-from hades.language.english.threads import decision_said, is_decision, is_open, open_said
 
 
 def november() -> int:

@@ -102,6 +102,7 @@ QUESTION_RULES = {
     "connections",
     "intent",
     "question_terms",
+    "signs",
     "time_words",
     "version_questions",
 }

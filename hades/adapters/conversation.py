@@ -101,8 +101,8 @@ class Conversation:
     def _distil(self, messages: Sequence[Mapping[str, Any]]) -> None:
         if self._user is not None:
             lines = (self._spoken(dict(message)).partition(": ") for message in messages)
-            said = ({"role": role, "content": text} for role, _, text in lines)
-            distil(self.memory, said, self._user)
+            spoken = ({"role": role, "content": text} for role, _, text in lines)
+            distil(self.memory, spoken, self._user)
 
     def _names(self) -> list[str]:
         topics = self.memory.topics(f"{self._name}/*")

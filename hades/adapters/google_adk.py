@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from hades.adapters.access import current, delete, framework, topic_name, writable
-from hades.adapters.messages import Message, distil, said
+from hades.adapters.messages import Message, distil, message_line
 from hades.domain.distilled import SAID
 from hades.domain.times import iso
 from hades.errors import Conflict
@@ -93,7 +93,7 @@ class HadesMemoryService(BaseMemoryService):
             with suppress(Conflict):  # it was deleted, or another process adds it
                 memory.remember(
                     topic,
-                    said(author, text),
+                    message_line(author, text),
                     kind="conversation",
                     metadata={"author": author},
                     valid_from=at,

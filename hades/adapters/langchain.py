@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hades.adapters.access import framework
 from hades.adapters.conversation import Conversation
-from hades.adapters.messages import Message, said
+from hades.adapters.messages import Message, message_line
 from hades.adapters.passages import best_passages, details
 from hades.memory import View
 
@@ -88,4 +88,4 @@ class HadesChatHistory(BaseChatMessageHistory):
 
 def _spoken(message: Message) -> str:
     (read,) = messages_from_dict([message])
-    return said(read.type, str(read.text))
+    return message_line(read.type, str(read.text))

@@ -48,7 +48,7 @@ class HadesStore(base.BaseStore):
         """Run operations: first those that read, then those that write. Of several writes to a key,
         only the last one counts."""
         ops = list(ops)
-        results = [self._read(op) for op in ops]
+        results = [self._read_op(op) for op in ops]
         writes = {
             topic_name(ROOT, *op.namespace, op.key): op for op in ops if type(op) is base.PutOp
         }
@@ -74,7 +74,7 @@ class HadesStore(base.BaseStore):
 
     # Reading
 
-    def _read(self, op: base.Op) -> base.Result:
+    def _read_op(self, op: base.Op) -> base.Result:
         if isinstance(op, base.GetOp):
             item = self._item(topic_name(ROOT, *op.namespace, op.key))
             return base.Item(**item) if item else None

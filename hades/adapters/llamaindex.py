@@ -9,7 +9,7 @@ from typing import Any
 
 from hades.adapters.access import framework
 from hades.adapters.conversation import Conversation
-from hades.adapters.messages import Message, said
+from hades.adapters.messages import Message, message_line
 from hades.adapters.passages import best_passages, details
 from hades.memory import View
 
@@ -93,4 +93,4 @@ class HadesMemoryBlock(BaseMemoryBlock[str]):
 
 def _spoken(message: Message) -> str:
     read = ChatMessage.model_validate(message)
-    return said(read.role.value, read.content or "")
+    return message_line(read.role.value, read.content or "")

@@ -21,7 +21,7 @@ may have 1 MB."""
 Message = dict[str, Any]
 
 
-def said(role: str, text: str) -> str:
+def message_line(role: str, text: str) -> str:
     """Return a message as a line for the content of a topic; "" without text."""
     return f"{role}: {text.strip()}" if text.strip() else ""
 
@@ -32,12 +32,12 @@ def distil(memory: View, messages: Iterable[Message], user: str) -> Distillation
     Each message has `role`, `content` and optionally `at`. Messages of tools and of the system are
     left out, because their text may come from anybody.
     """
-    said = [
+    kept = [
         {**message, "content": message["content"][:TEXT_CHARACTERS_AT_MOST]}
         for message in messages
         if message["role"] in USERS + ASSISTANTS and message["content"].strip()
     ]
-    return writable(memory).distil(said, user=user) if said else None
+    return writable(memory).distil(kept, user=user) if kept else None
 
 
 def parts_of(messages: Sequence[Mapping[str, Any]]) -> Iterator[list[Message]]:

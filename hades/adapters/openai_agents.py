@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from hades.adapters.access import framework
 from hades.adapters.conversation import Conversation
-from hades.adapters.messages import Message, said
+from hades.adapters.messages import Message, message_line
 from hades.memory import View
 
 with framework("openai-agents>=0.24"):
@@ -60,9 +60,9 @@ class HadesSession:
 def _spoken(item: Message) -> str:
     """Return the text of a message or of a tool's output; "" for calls and reasoning."""
     if "role" in item:
-        return said(str(item["role"]), _text(item.get("content")))
+        return message_line(str(item["role"]), _text(item.get("content")))
     if str(item.get("type", "")).endswith("_output"):
-        return said("tool", _text(item.get("output")))
+        return message_line("tool", _text(item.get("output")))
     return ""
 
 

@@ -54,7 +54,7 @@ class Chat:
         clean_name(thread, "thread")
         self._memory = memory
         self._model = model
-        self._thread = thread
+        self._name = thread
         building = StateGraph(ChatState)
         building.add_node("reply", self._reply)
         building.add_edge(START, "reply")
@@ -70,11 +70,11 @@ class Chat:
         """The messages so far, in all runs; raise NotFound if the thread has none."""
         known = self._saver.get_tuple(self._config)
         if known is None:
-            raise NotFound(f"There is no conversation {self._thread!r} in this memory.")
+            raise NotFound(f"There is no conversation {self._name!r} in this memory.")
         messages = known.checkpoint["channel_values"].get("messages", [])
         if not isinstance(messages, list) or not all(map(_is_message, messages)):
             raise Corrupt(
-                f"The conversation {self._thread!r} does not consist of messages: use "
+                f"The conversation {self._name!r} does not consist of messages: use "
                 "another `--thread`."
             )
         return messages
@@ -102,19 +102,19 @@ class Chat:
         result: AgentAnswer | MemoryDecision
         if is_talk(text):
             result = MemoryDecision((), applied=False)
-            said = HINT
+            reply = HINT
         elif start := _REMEMBER.match(text):
             agent = MemoryAgent(self._memory, model=self._model)
             told = [{"role": "user", "content": text[start.end() :]}]
             result = agent.decide(told, apply=True, keep_all=True)
-            said = "\n".join(map(str, result.actions))
+            reply = "\n".join(map(str, result.actions))
         else:
             turns = [message["content"] for message in before if message["content"] != HINT]
             asker = QueryAgent(self._memory, model=self._model, scope={"turns": turns})
             result = asker.ask(text)
-            said = result.current_answer
-        self._last = ChatReply(said, result)
-        messages = [*state["messages"], {"role": "assistant", "content": said}]
+            reply = result.current_answer
+        self._last = ChatReply(reply, result)
+        messages = [*state["messages"], {"role": "assistant", "content": reply}]
         return {"messages": messages[-MESSAGES_KEPT:]}
 
 

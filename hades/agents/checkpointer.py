@@ -184,7 +184,7 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         if id_ is None:
             raise InvalidInput("Writes belong to a checkpoint: the config needs a checkpoint_id.")
         topic = _topic("w", _thread(config), _namespace(config) or "", id_, task_id)
-        rows = {row[0]: row for row in self._read(topic, _WRITES) or ()}
+        rows = {row[0]: row for row in self._saved_data(topic, _WRITES) or ()}
         for at, (channel, value) in enumerate(writes):
             number = WRITES_IDX_MAP.get(channel, at)
             if number < 0 or number not in rows:
@@ -269,7 +269,7 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
 
     def _tuple(self, thread: str, namespace: str, id_: str) -> CheckpointTuple | None:
         topic = _topic("c", thread, namespace, id_)
-        data = self._read(topic, _SAVED)
+        data = self._saved_data(topic, _SAVED)
         if data is None:
             return None
         checkpoint, metadata, parent = data
@@ -286,7 +286,7 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
     def _pending(self, thread: str, namespace: str, id_: str) -> list_[tuple[str, str, Any]]:
         rows = []
         for name in self._names(_topic("w", thread, namespace, id_, "") + "*"):
-            for number, path, task, channel, value in self._read(name, _WRITES) or ():
+            for number, path, task, channel, value in self._saved_data(name, _WRITES) or ():
                 rows.append((writes_sort_key(path, task, number), (task, channel, value)))
         return [write for _, write in sorted(rows, key=lambda row: row[0])]
 
@@ -367,7 +367,7 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
                 metadata = {"type": kind, "parts": len(parts), "data": part}
                 memory.remember(name, "", metadata=metadata, kind="document")
 
-    def _read(self, topic: str, shape: TypeAdapter[Any]) -> Any:
+    def _saved_data(self, topic: str, shape: TypeAdapter[Any]) -> Any:
         """Return the data of a topic, or None if there is none. Raise Corrupt if it is wrong."""
         memory = self._readable()
         if memory is None:

@@ -130,8 +130,8 @@ class MemoryAgent:
         started = time.perf_counter()
         turns = rebuild(list[Turn], state["turns"])
         run = DistilRun(self.memory.inside, model=self._model)
-        found = list(whole_turns(turns) if state["keep_all"] else candidates(turns))
-        planned = list(run.plan(found, turns))
+        statements = list(whole_turns(turns) if state["keep_all"] else candidates(turns))
+        planned = list(run.plan(statements, turns))
         actions = list(self._sorter.actions(turns, planned))
         used = run.usage
         tokens = used.prompt_tokens + used.completion_tokens if used else 0

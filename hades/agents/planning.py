@@ -126,7 +126,7 @@ class PlanningAgent(QuestionAgent[PlanAnswer]):
     def _validate(self, state: PlanState) -> dict[str, Any]:
         step, *waiting = (FollowUp(**ask) for ask in state["waiting"])
         result = rebuild(AgentAnswer, state["current"])
-        status, missing, said = validated(step.question, result.answer)
+        status, missing, answer = validated(step.question, result.answer)
         again = "" if state["retried"] or status != "nothing found" else simpler(step.question)
         if again:
             retry = FollowUp(again, f"nothing was found for “{step.question}”")
@@ -137,7 +137,7 @@ class PlanningAgent(QuestionAgent[PlanAnswer]):
                 question=step.question,
                 why=step.why,
                 status=status,
-                said=said,
+                said=answer,
                 missing=missing,
                 sources=tuple(hit.id for hit in result.answer.recall.passages),
             )
@@ -166,8 +166,8 @@ class PlanningAgent(QuestionAgent[PlanAnswer]):
 
 def _lines(step: PlannedStep) -> str:
     """Return a step as text: the question, the answer, and a line for each source it cites."""
-    said = step.said or "Nothing found answers this."
+    answer = step.said or "Nothing found answers this."
     note = f" (not found: {', '.join(step.missing)})" if step.status == "partly" else ""
     sources = (f"   [{number}] {source}" for number, source in enumerate(step.sources, 1))
-    cited = [line for line in sources if line.split()[0] in said]
-    return "\n".join([f"{step.question} {said}{note}", *cited])
+    cited = [line for line in sources if line.split()[0] in answer]
+    return "\n".join([f"{step.question} {answer}{note}", *cited])

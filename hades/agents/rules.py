@@ -19,7 +19,7 @@ from hades.language.patterns import lazy_pattern
 from hades.language.words import words
 from hades.recall.question.reading import names_of
 
-BRIDGED_PASSAGES = 2
+PASSAGES_NAMING = 2
 """How many of the best passages of a pass may lead on by their names."""
 _PRONOUNS = word_set("he she it they him her them his hers its their theirs there")
 _ANOTHER_PART = lazy_pattern(
@@ -51,7 +51,7 @@ def follow_ups(question: str, recalls: Sequence[Recall]) -> Iterator[FollowUp]:
     for name in names:
         yield FollowUp(name, f"no passage says {name}")
     if recalls[0].intent in (Intent.BRIDGE, Intent.WHEN) and not recalls[0].notes:
-        yield from _bridges(question, recalls[0])
+        yield from _with_new_names(question, recalls[0])
 
 
 def missing_names(recalls: Sequence[Recall]) -> list[str]:
@@ -82,10 +82,10 @@ def parts_of(question: str) -> list[str]:
     return whole
 
 
-def _bridges(question: str, recall: Recall) -> Iterator[FollowUp]:
+def _with_new_names(question: str, recall: Recall) -> Iterator[FollowUp]:
     """Yield the question with names that the best passages add to it."""
     asked = terms_in(question)
-    for passage in recall.passages[:BRIDGED_PASSAGES]:
+    for passage in recall.passages[:PASSAGES_NAMING]:
         for name in _new_names(passage, asked):
             told = terms_in(text_around(passage))
             rest = " ".join(word for word in words(question) if stem(word) not in told)

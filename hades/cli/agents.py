@@ -112,8 +112,8 @@ def chat(
         talk = Chat(memory, thread=thread, model=model)
         if show:
             messages = talk.messages
-            said = (f"{message['role']}: {message['content']}" for message in messages)
-            invocation.show_lines(messages, map(TextBody, said))
+            lines = (f"{message['role']}: {message['content']}" for message in messages)
+            invocation.show_lines(messages, map(TextBody, lines))
             return
         if sys.stdin.isatty():
             sys.stderr.write(f"{HINT} Ctrl-D ends.\n")

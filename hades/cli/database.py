@@ -52,23 +52,23 @@ def status(invocation: Invocation) -> None:
     from hades.store.postgres.status import status as find_status
 
     with closing(_opened(_address(invocation))) as database:
-        found = find_status(database)
+        status_of = find_status(database)
 
     def render(out: Any) -> None:
         from hades.cli.render import show_table
 
-        facts = {name: value for name, value in found.items() if name != "tables"}
+        facts = {name: value for name, value in status_of.items() if name != "tables"}
         for name, value in facts.items():
             if isinstance(value, dict):
                 facts[name] = ", ".join(f"{key}: {part}" for key, part in value.items())
         shown = ((name, "–" if value in (None, "") else value) for name, value in facts.items())
         show_table(out, ("", ""), shown)
-        tables = found["tables"].items()
+        tables = status_of["tables"].items()
         sizes = ((name, f"{size['rows']:,}", f"{size['bytes']:,}") for name, size in tables)
         out.print()
         show_table(out, ("table", "rows (about)", "bytes"), sizes)
 
-    invocation.show(found, render)
+    invocation.show(status_of, render)
 
 
 @command(db_app, "grant")

@@ -120,12 +120,12 @@ def _ask(memory: Memory, out: Console, what: str, question: str, at: str | None)
     from hades.operations.declare import OPERATIONS
 
     answer = (memory if at is None else memory.at(at)).ask(question)
-    found = answer.recall
+    recall = answer.recall
     out.print(f"\n{what}", style="bold")
     out.print(f'$ hades ask "{question}"' + ("" if at is None else f" --at {at}"))
     if not out.quiet:  # long texts are written past the console
         render(out, answer, OPERATIONS["ask"].returns)
-    for line in (*(f"path: {path}" for path in found.paths[:PATHS_SHOWN]), *found.reasons):
+    for line in (*(f"path: {path}" for path in recall.paths[:PATHS_SHOWN]), *recall.reasons):
         out.print(str(line), markup=False, style="dim")
-    out.print(f"{found.tokens} tokens for a model, {found.ms:.0f} ms", style="dim")
+    out.print(f"{recall.tokens} tokens for a model, {recall.ms:.0f} ms", style="dim")
     return {"question": question, "at": at, "answer": answer}

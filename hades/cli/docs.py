@@ -110,8 +110,8 @@ def _page(text: str, words: str = "") -> str:
 def _found(pages: Mapping[str, Path], words: list[str]) -> str:
     """Return a page with links to the pages that have all these words."""
     texts = {path: file.read_text("utf-8") for path, file in pages.items() if file.suffix == ".md"}
-    found = [path for path, text in texts.items() if all(it in text.casefold() for it in words)]
-    return "\n".join(["# Found", *(f"- [{_title(texts[path])}]({path})" for path in found)])
+    fitting = [path for path, text in texts.items() if all(it in text.casefold() for it in words)]
+    return "\n".join(["# Found", *(f"- [{_title(texts[path])}]({path})" for path in fitting)])
 
 
 def _title(text: str) -> str:
@@ -132,11 +132,11 @@ def _server(pages: Mapping[str, Path], port: int) -> ThreadingHTTPServer:
                 self.send_header("Location", START)
                 self.end_headers()
                 return
-            found = answer(pages, self.path)
-            if found is None:
+            page = answer(pages, self.path)
+            if page is None:
                 self.send_error(404)
                 return
-            kind, body = found
+            kind, body = page
             self.send_response(200)
             self.send_header("Content-Type", kind)
             self.end_headers()

@@ -24,12 +24,14 @@ app.add_typer(library_app, name="library")
 def create(
     invocation: Invocation,
     place: Annotated[str, typer.Argument(help="The catalogue: a new file, or postgresql://…")],
-    volumes: Annotated[int, typer.Option(min=1, help="The number of volumes to make.")] = 4,
+    volumes: Annotated[
+        int, typer.Option(min=0, help="The number of volumes to make; 0 to add existing ones.")
+    ] = 4,
     by: Annotated[
         str, typer.Option(help="What decides where something new goes: topic, space or year.")
     ] = "topic",
 ) -> None:
-    """Create a library with empty volumes beside its catalogue.
+    """Create a library, with new volumes beside its catalogue.
 
     Each volume is an ordinary memory.
     """
@@ -88,17 +90,19 @@ def status(invocation: Invocation) -> None:
     """
     with _opened(invocation) as library:
         sketches = library.status()
-    found = []
+    volumes = []
     for name, sketch in sketches.items():
         if sketch is None or isinstance(sketch, HadesError):
             why = "" if sketch is None else str(sketch)
-            found.append({"volume": name, "topics": 0, "passages": 0, "since": None, "why": why})
+            volumes.append({"volume": name, "topics": 0, "passages": 0, "since": None, "why": why})
             continue
         since = iso(from_micros(int(sketch.span[0]))) if len(sketch.span) else None
         counts = {"topics": sketch.topics, "passages": sketch.chunks, "since": since, "why": ""}
-        found.append({"volume": name, **counts})
-    rows = ([value if value is not None else "–" for value in one.values()] for one in found)
-    invocation.show_table(found, ("volume", "topics", "passages", "since", "missing because"), rows)
+        volumes.append({"volume": name, **counts})
+    rows = ([value if value is not None else "–" for value in one.values()] for one in volumes)
+    invocation.show_table(
+        volumes, ("volume", "topics", "passages", "since", "missing because"), rows
+    )
 
 
 def _opened(invocation: Invocation) -> Library:

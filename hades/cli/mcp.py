@@ -76,7 +76,7 @@ def _serve(invocation: Invocation, *, read_only: bool, tools: str, here: bool) -
     if memory is None:
         memory = str(make_project_folder(current_project()) if here else settings.ready_path())
     if is_address(memory):
-        from hades.serve.mcp.bridge import serve_address
+        from hades.serve.mcp.forwarding import serve_address
 
         if invocation.space is not None:
             raise InvalidInput(

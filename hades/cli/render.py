@@ -287,9 +287,9 @@ def mirror_lines(done: MirrorSummary) -> PlainText:
     for what, cases in (("conflict", done.conflicts), ("skipped", done.skipped)):
         for path, why in cases:
             yield TextLine(f"{what} {path}: {flat(why)}", style="warning")
-    said = ", ".join(f"{len(getattr(done, name))} {name}" for name in counts)
-    said += f", {len(done.conflicts)} in conflict, {done.unchanged} unchanged"
-    yield TextLine(said, style="head")
+    totals = ", ".join(f"{len(getattr(done, name))} {name}" for name in counts)
+    totals += f", {len(done.conflicts)} in conflict, {done.unchanged} unchanged"
+    yield TextLine(totals, style="head")
 
 
 def _counts(console: Console, counts: Mapping[str, int | str]) -> None:

@@ -83,13 +83,13 @@ def recall(
 ) -> None:
     """Collect facts, passages and paths about a question."""
     with invocation.asked() as (view, progress):
-        found = call(_RECALL, view, given, progress)
+        recalled = call(_RECALL, view, given, progress)
     from hades.context.text.answers import recall_lines
 
     if context:
-        invocation.show_lines(found, [TextBody(found.context)])
+        invocation.show_lines(recalled, [TextBody(recalled.context)])
     else:
-        invocation.show_lines(found, recall_lines(found, explain=explain))
+        invocation.show_lines(recalled, recall_lines(recalled, explain=explain))
 
 
 def _content(content: str | None, file: Path | None) -> str:

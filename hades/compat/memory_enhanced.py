@@ -66,10 +66,10 @@ class MemoryEnhancedPathRAG(PathRAG):
             if not self.config.enable_caching:
                 return super().retrieve_paths(query, **given)  # type: ignore[arg-type]
             key = f"{PATH}:{query}:{json.dumps(given, default=str)}"
-            found: dict[str, Any] = self.memory_manager.get(
+            paths: dict[str, Any] = self.memory_manager.get(
                 key, {"recent_queries": [*self.recent_queries]}
             )
-            return found
+            return paths
         except HadesError as error:
             return {"success": False, "error": str(error)}
         finally:

@@ -85,10 +85,10 @@ class PathRAG(SourceClass):
         graph = {name: getattr(self.config, name) for name in SCORING}
         plan = {"paths": max_paths, "graph": graph}
         then = _as_of(self.view, as_of_version)
-        found = then.recall(query, plan=plan, **_narrowed(domain_filter))
-        paths = [_path(path) for path in sorted(found.paths, key=path_order)[:max_paths]]
-        stages = (stage for stage in found.telemetry if stage.stage == "paths")
-        before = max([len(found.paths), *(stage.found + stage.cut for stage in stages)])
+        recalled = then.recall(query, plan=plan, **_narrowed(domain_filter))
+        paths = [_path(path) for path in sorted(recalled.paths, key=path_order)[:max_paths]]
+        stages = (stage for stage in recalled.telemetry if stage.stage == "paths")
+        before = max([len(recalled.paths), *(stage.found + stage.cut for stage in stages)])
         counts = {"count": len(paths), "pruned_from": before}
         return {"success": True, "query": query, "paths": paths, **counts}
 
@@ -100,10 +100,10 @@ class PathRAG(SourceClass):
         as_of_version: int | TimeLike | None = None,
     ) -> str:
         """Find paths as `retrieve_paths` does, and return them as text for a model."""
-        found = self.retrieve_paths(query, max_paths, domain_filter, as_of_version)
-        if not found["success"]:
-            return f"Error retrieving paths: {found['error']}"
-        return self.format_paths_for_prompt(found["paths"], query)
+        retrieved = self.retrieve_paths(query, max_paths, domain_filter, as_of_version)
+        if not retrieved["success"]:
+            return f"Error retrieving paths: {retrieved['error']}"
+        return self.format_paths_for_prompt(retrieved["paths"], query)
 
     def format_paths_for_prompt(self, paths: Sequence[Mapping[str, Any]], query: str) -> str:
         """Return paths as text for a model; a path without `reliability` is scored."""

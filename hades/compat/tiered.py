@@ -181,8 +181,8 @@ class TieredMemoryManager(SourceClass):
         if kind == ENTITY:
             return plain(self.view.entity(rest)), DEFAULT_IMPORTANCE
         if kind == PATH:
-            found = self.path_rag.retrieve_paths(**_path_query(rest))
-            return found, 0.7 if found["paths"] else 0.3
+            retrieved = self.path_rag.retrieve_paths(**_path_query(rest))
+            return retrieved, 0.7 if retrieved["paths"] else 0.3
         state = self.view.get(key)
         is_json = state.metadata.get(JSON) == _digest(state.content)
         return json.loads(state.content) if is_json else state.content, state.importance

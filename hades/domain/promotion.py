@@ -26,8 +26,8 @@ class Side:
     since: datetime
 
     def __str__(self) -> str:
-        said = f"“{self.text}” " if self.text else ""
-        return f"{said}[{self.source}, {self.since:%Y-%m-%d}, confidence {self.confidence:g}]"
+        quoted = f"“{self.text}” " if self.text else ""
+        return f"{quoted}[{self.source}, {self.since:%Y-%m-%d}, confidence {self.confidence:g}]"
 
 
 @dataclass(frozen=True, slots=True)

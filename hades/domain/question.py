@@ -275,8 +275,8 @@ class Question:
     @property
     def untimed(self) -> str:
         """Its text without the words of its time."""
-        said = self.time.said if self.time else ""
-        return self.text.replace(said, " ") if said else self.text
+        time_words = self.time.said if self.time else ""
+        return self.text.replace(time_words, " ") if time_words else self.text
 
     def __str__(self) -> str:
         """Return how it was understood, in one line: `It asks for a person, about “Atlas”.`"""

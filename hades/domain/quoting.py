@@ -31,8 +31,8 @@ def unlabelled(text: str) -> str:
     'as (1) says, and [F 2], (3, 4), (design/x@2), (P 1)'
     """
 
-    def rounded(found: re.Match[str]) -> str:
-        return f"({found[1].strip()})" if _LABEL.fullmatch(found[1]) else found[0]
+    def rounded(label: re.Match[str]) -> str:
+        return f"({label[1].strip()})" if _LABEL.fullmatch(label[1]) else label[0]
 
     return _PATH_LABEL.sub("(P ", _BRACKETS.sub(rounded, text))
 

@@ -33,7 +33,7 @@ def measure_answers(
     answer that can be searched for.
     """
     _ask(eval_set.questions[0], opened)  # a warm-up that is not timed
-    asked = [_ask(one, opened) for one in eval_set.in_turn("asking", on_progress)]
+    asked = [_ask(one, opened) for one in eval_set.each_question("asking", on_progress)]
     means = {}
     for name in (*SHARES, "sentences", "tokens"):
         known = [one[name] for one in asked if one[name] is not None]
@@ -51,19 +51,19 @@ def measure_answers(
 
 def _ask(question: EvalQuestion, opened: OpenSet) -> dict[str, Any]:
     view = opened.view(question)
-    found, ms = metrics.timed(lambda: view.ask(question.text))
-    ids = [opened.id_of(passage.chunk) for passage in found.recall.passages]
-    cited = {ids[one.citation - 1] for one in found.sentences if one.kind == "passage"}
-    texts = [one.text for one in found.sentences]
+    asked, ms = metrics.timed(lambda: view.ask(question.text))
+    ids = [opened.id_of(passage.chunk) for passage in asked.recall.passages]
+    cited = {ids[one.citation - 1] for one in asked.sentences if one.kind == "passage"}
+    texts = [one.text for one in asked.sentences]
     others = tuple(
         passage
-        for passage, id_ in zip(found.recall.passages, ids, strict=True)
+        for passage, id_ in zip(asked.recall.passages, ids, strict=True)
         if id_ not in question.gold
     )
-    without = answer(replace(found.recall, passages=others), opened.memory.inside.finder.encoder)
+    without = answer(replace(asked.recall, passages=others), opened.memory.inside.finder.encoder)
     return {
         "held": _held(question.answers, texts),
-        "reachable": _held(question.answers, (one.chunk.text for one in found.recall.passages)),
+        "reachable": _held(question.answers, (one.chunk.text for one in asked.recall.passages)),
         "cited": len(cited & question.gold) / len(question.gold),
         "empty": not texts,
         "silent_without": not without.sentences,

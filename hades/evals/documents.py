@@ -19,7 +19,7 @@ from hades.evals.everyday import MANY, WORDS_READ, WORDS_READ_OF_MANY
 from hades.evals.ladder import UNHURRIED
 from hades.evals.measure import chosen_systems
 from hades.evals.memories import open_cached
-from hades.evals.replay import said
+from hades.evals.replay import answer_text
 from hades.evals.sets import NOTHING_KNOWN, EvalQuestion, EvalSet
 from hades.memory import Memory
 from hades.store.records import Progress
@@ -52,7 +52,7 @@ def measure_documents(
         for system in chosen_systems(systems, SYSTEMS_ASKED):
             tables[system] = [
                 _asked(question, memory) if system == ASK else _ranked(question, memory, system)
-                for question in eval_set.in_turn(f"asking {system}", on_progress)
+                for question in eval_set.each_question(f"asking {system}", on_progress)
                 if system == ASK or question.quotes
             ]
         lost = _lost(eval_set.questions, memory)
@@ -87,12 +87,12 @@ def _asked(question: EvalQuestion, memory: Memory) -> Outcome:
         values = {
             **_scores(question, chunks),
             "first": any(_says(one.text, question.answers) for one in sentences[:1]),
-            "answered": _says(said(answer, words), question.answers),
+            "answered": _says(answer_text(answer, words), question.answers),
             "denied": not sentences,
             "doubted": bool(sentences and answer.shortfall),
         }
-    found = tuple(chunk.id for chunk in chunks[:5])
-    return Outcome(question, values, not values["answered"], found, str(answer))
+    ids = tuple(chunk.id for chunk in chunks[:5])
+    return Outcome(question, values, not values["answered"], ids, str(answer))
 
 
 def _ranked(question: EvalQuestion, memory: Memory, system: str) -> Outcome:

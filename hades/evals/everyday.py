@@ -21,7 +21,7 @@ from hades.domain.answer import Answer
 from hades.errors import InvalidInput
 from hades.evals import metrics
 from hades.evals.by_type import ByType, Outcome
-from hades.evals.replay import SetEvent, holds, read_events, replay, said
+from hades.evals.replay import SetEvent, answer_text, holds, read_events, replay
 from hades.evals.sets import NOTHING_KNOWN, EvalQuestion, EvalSet, read_rows
 from hades.memory import Memory, View
 from hades.opening import open as open_memory
@@ -82,22 +82,22 @@ def _outcome(question: EvalQuestion, answer: Answer, view: View, kind: str) -> O
     gold = question.gold
     unknown = question.type == NOTHING_KNOWN
     many = kind != "facts" and question.type in MANY
-    read = said(answer, WORDS_READ_OF_MANY if many else WORDS_READ)
+    read = answer_text(answer, WORDS_READ_OF_MANY if many else WORDS_READ)
     values: dict[str, float] = {
         "answered": bool(answer.shortfall) if unknown else holds(read, question.answers),
-        "words": len(said(answer).split()),
+        "words": len(answer_text(answer).split()),
     }
-    found = _versions(one.id for one in answer.recall.passages)
+    versions = _versions(one.id for one in answer.recall.passages)
     if kind == "facts":
-        found = ()
+        versions = ()
         values["first"] = any(holds(one.text, question.answers) for one in answer.sentences[:1])
     elif not unknown:
-        before = next((rank for rank, id_ in enumerate(found) if id_ in gold), len(found))
+        before = next((rank for rank, id_ in enumerate(versions) if id_ in gold), len(versions))
         hybrid = _versions(one.chunk.id for one in view.rank(question.text, 1, system="hybrid"))
         values |= {
-            "hit1": bool(gold.intersection(found[:1])),
-            "r5": metrics.recall_at(5, found, gold) if gold else 0.0,
-            "stale": not question.stale.isdisjoint(found[:before]),
+            "hit1": bool(gold.intersection(versions[:1])),
+            "r5": metrics.recall_at(5, versions, gold) if gold else 0.0,
+            "stale": not question.stale.isdisjoint(versions[:before]),
             "denied": not answer.sentences,
             "doubted": bool(answer.sentences and answer.shortfall),
             "hybrid": bool(gold.intersection(hybrid)),
@@ -105,7 +105,7 @@ def _outcome(question: EvalQuestion, answer: Answer, view: View, kind: str) -> O
         if question.stale_sentences and answer.sentences:
             values["old_first"] = holds(answer.sentences[0].text, question.stale_sentences)
     missed = not (values["answered"] and values.get("hit1", True))
-    return Outcome(question, values, missed, found[:5], str(answer))
+    return Outcome(question, values, missed, versions[:5], str(answer))
 
 
 def _versions(ids: Iterable[str]) -> tuple[str, ...]:
@@ -190,7 +190,7 @@ def measure_sessions(
         tempfile.TemporaryDirectory() as folder,
         open_memory(Path(folder, "set.hades"), encoder=encoder) as root,
     ):
-        for question in eval_set.in_turn("asking", on_progress):
+        for question in eval_set.each_question("asking", on_progress):
             root.create_space(question.id)
             memory = root.in_space(question.id)
             with memory.batch():
@@ -208,7 +208,7 @@ def _sessions_outcome(question: EvalQuestion, memory: Memory, system: str) -> Ou
         chunks = [hit.chunk for hit in memory.recall(question.text).passages]
     else:
         chunks = [hit.chunk for hit in memory.rank(question.text, CHUNKS_RANKED, system=system)]
-    found = tuple(dict.fromkeys(chunk.topic for chunk in chunks))[:5]
-    hits = question.gold.intersection(found)
+    topics = tuple(dict.fromkeys(chunk.topic for chunk in chunks))[:5]
+    hits = question.gold.intersection(topics)
     values = {"any@5": float(bool(hits)), "all@5": float(hits == question.gold)}
-    return Outcome(question, values, system == "recall" and not values["all@5"], found)
+    return Outcome(question, values, system == "recall" and not values["all@5"], topics)

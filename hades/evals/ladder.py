@@ -49,7 +49,7 @@ RUNGS = ("flat", "graph", "HiRAG", "PathRAG", "HiRAG×PathRAG")
 PASSAGES = 5
 """The k of precision, as many passages as a recall packs by default."""
 STEPS_AT_MOST = 4
-"""The longest path that counts as a bridge."""
+"""The longest path that counts as joining two gold passages."""
 NOT_ALLOWED = frozenset({"next", "says", "same as"})
 """Relations that only follow the form of a document. Path purity allows all others, which texts or
 people state."""
@@ -108,9 +108,9 @@ class Ladder:
 
     def sentences(self) -> list[str]:
         """Return sentences on the questions and the rungs that were left out."""
-        said = [f"{self.questions:,} questions, asked of every rung in turn"]
-        said += [f"{name} was not measured: {why}." for name, why in self.skipped.items()]
-        return said
+        remarks = [f"{self.questions:,} questions, asked of every rung in turn"]
+        remarks += [f"{name} was not measured: {why}." for name, why in self.skipped.items()]
+        return remarks
 
     def table(self) -> list[list[str]]:
         """Return a row for each rung; the first row is the head."""
@@ -143,7 +143,7 @@ def measure_ladder(
     first = eval_set.questions[0]
     for name in asked:  # A warm-up, with a text whose cached answer no question can use.
         ask(name, opened.view(first), f"{first.text} {first.text}")
-    for question in eval_set.in_turn("asking every rung", on_progress):
+    for question in eval_set.each_question("asking every rung", on_progress):
         for name, results in asked.items():
             reply, ms = metrics.timed(partial(ask, name, opened.view(question), question.text))
             results.append(score(question, reply, ms))
@@ -161,10 +161,10 @@ def ask(rung: str, view: View, question: str) -> Reply:
 
 
 def _ask_hirag(view: View, question: str, *, with_paths: bool) -> Reply:
-    found = HiRAG(view).retrieve(question, with_paths=with_paths)
-    chunks = found["chunks"][:PASSAGES]
-    tokens = sum(count([found["prompt"], *(chunk.text for chunk in chunks)]))
-    return Reply(chunks, found["paths"], tokens)
+    retrieved = HiRAG(view).retrieve(question, with_paths=with_paths)
+    chunks = retrieved["chunks"][:PASSAGES]
+    tokens = sum(count([retrieved["prompt"], *(chunk.text for chunk in chunks)]))
+    return Reply(chunks, retrieved["paths"], tokens)
 
 
 def _organise(eval_set: EvalSet, opened: OpenSet, on_progress: Progress | None) -> str:
@@ -223,7 +223,7 @@ def _scorer(
         }
         if len(gold) > 1:
             passed = (_passages(path, ids, titles, eval_set.kind) for path in reply.paths)
-            values["bridges"] = float(any(is_bridge(nodes, gold) for nodes in passed))
+            values["bridges"] = float(any(joins_gold(nodes, gold) for nodes in passed))
         return RungResult(values, ms)
 
     return score
@@ -243,7 +243,7 @@ def _passages(
     return rows
 
 
-def is_bridge(nodes: Sequence[set[str]], gold: frozenset[str]) -> bool:
+def joins_gold(nodes: Sequence[set[str]], gold: frozenset[str]) -> bool:
     """Return whether a path joins two different gold passages within STEPS_AT_MOST steps.
 
     `nodes` has the passages that each node of the path stands for.

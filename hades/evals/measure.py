@@ -118,7 +118,7 @@ def measure(
     for system in chosen_systems(systems):
         _ask(system, opened, eval_set.questions[0])  # a warm-up that is not timed
         asked = []
-        for question in eval_set.in_turn(f"asking {system}", on_progress):
+        for question in eval_set.each_question(f"asking {system}", on_progress):
             if held_out is not None:
                 opened.memory.inside.engine.ranker = held_out[question.fold]
             asked.append(_ask(system, opened, question))

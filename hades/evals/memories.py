@@ -54,21 +54,21 @@ class Index:
 
     def sentences(self, questions: int, lost: Sequence[tuple[str, str]]) -> list[str]:
         """Return what was measured, and what is wrong with the set, in sentences."""
-        said = [
+        remarks = [
             f"{questions:,} questions, {self.chunks:,} chunks, {self.edges:,} edges, "
             f"made in {self.seconds:g} s"
         ]
         if self.skipped:
-            said.append(f"{self.skipped:,} files or records could not be read.")
+            remarks.append(f"{self.skipped:,} files or records could not be read.")
         if lost:
             asked = len({question for question, _ in lost})
             named = ", ".join(f"{gold} (of {q})" for q, gold in lost[:LOST_NAMED_AT_MOST])
             more = len(lost) - LOST_NAMED_AT_MOST
-            said.append(
+            remarks.append(
                 f"{asked:,} of {questions:,} questions have gold that is not in the corpus, "
                 f"and counts as not found: {named}" + (f" and {more:,} more." if more > 0 else ".")
             )
-        return said
+        return remarks
 
     def plain(self, lost: Sequence[tuple[str, str]]) -> dict[str, Any]:
         """Return the costs and the lost gold as JSON values."""
@@ -256,7 +256,7 @@ def _passage_of(chunk: Chunk) -> str:
 
 def _turn_of(memory: Memory, eval_set: EvalSet) -> IdOf:
     """Return a function from a chunk to the id of the first turn that ends after it begins."""
-    said = {str(row["id"]): row for _, row in read_rows(eval_set.corpus)}
+    rows = {str(row["id"]): row for _, row in read_rows(eval_set.corpus)}
     turns: dict[str, tuple[list[int], list[str]]] = {}
     for space in memory.spaces():
         view = memory.in_space(space.name)
@@ -265,7 +265,7 @@ def _turn_of(memory: Memory, eval_set: EvalSet) -> IdOf:
             ids = [str(one) for one in state.metadata["turn_ids"]]
             ends: list[int] = []
             for id_ in ids:
-                words = f"{' '.join(said[id_]['speaker'].split())}: {said[id_]['text'].strip()}"
+                words = f"{' '.join(rows[id_]['speaker'].split())}: {rows[id_]['text'].strip()}"
                 at = state.content.index(words, ends[-1] if ends else 0)
                 ends.append(at + len(words))
             turns[topic.name] = ends, ids

@@ -61,11 +61,11 @@ def read_events(path: Path) -> list[SetEvent]:
         row["target"] = row.get("target") or row.get("to")
         if missing := next((name for name in _NEEDED[op] if not row.get(name)), None):
             raise InvalidInput(f"{where} is a {op} without {missing!r}.")
-        said = {name: str(row.get(name) or "") for name in _TEXTS}
+        written = {name: str(row.get(name) or "") for name in _TEXTS}
         since, until = (row.get(name) or None for name in ("valid_from", "valid_to"))
         at = moment(where, row, "at")
         tags = texts(row.get("tags"))
-        events.append(SetEvent(at, op, tags=tags, valid_from=since, valid_to=until, **said))
+        events.append(SetEvent(at, op, tags=tags, valid_from=since, valid_to=until, **written))
     return events
 
 
@@ -129,7 +129,7 @@ def write_event(memory: Memory, event: SetEvent) -> None:
                 memory.remember(about, content)
 
 
-def said(answer: Answer, words: int | None = None) -> str:
+def answer_text(answer: Answer, words: int | None = None) -> str:
     """Return the text of an answer, or only its first `words` words."""
     return " ".join(" ".join(one.text for one in answer.sentences).split()[:words])
 

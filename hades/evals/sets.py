@@ -97,7 +97,7 @@ class EvalSet:
         """The file of facts extracted from the passages; not every set has it."""
         return self.folder / TRIPLES
 
-    def in_turn(self, doing: str, on_progress: Progress | None) -> Iterator[EvalQuestion]:
+    def each_question(self, doing: str, on_progress: Progress | None) -> Iterator[EvalQuestion]:
         """Yield the questions, and report progress after each."""
         for number, question in enumerate(self.questions, start=1):
             yield question

@@ -80,10 +80,12 @@ def train(
             wanted = np.array([id_of(one) in question.gold for one in chunks], np.bool_)
             if wanted.any() and not wanted.all():
                 learned[eval_set.name].append(TrainingQuestion(table, wanted))
-    counts = {name: len(found) for name, found in learned.items()}
+    counts = {name: len(examples) for name, examples in learned.items()}
     # All sets count alike, however many questions they have: a set left out of training then loses
     # less.
-    every = [replace(one, weight=1 / len(found)) for found in learned.values() for one in found]
+    every = [
+        replace(one, weight=1 / len(examples)) for examples in learned.values() for one in examples
+    ]
     if not every:
         raise InvalidInput("No question of these sets has an answer among its candidates.")
     ranker = fit_ranker(every)
@@ -97,7 +99,7 @@ def _asked(
     """Yield every question of a set, its view, and the function from a chunk to its gold id."""
     if eval_set.kind != "everyday":
         with open_set(eval_set, cache, encoder=encoder, on_progress=on_progress) as opened:
-            for question in eval_set.in_turn(f"asking {eval_set.name}", on_progress):
+            for question in eval_set.each_question(f"asking {eval_set.name}", on_progress):
                 yield question, opened.view(question), opened.id_of
         return
     events = read_events(eval_set.corpus)

@@ -109,7 +109,7 @@ class Clusters:
         previous = None if row.previous is None else cluster_name(row.previous)
         return Placement(cluster_name(row.cluster), previous, self._parents[row.cluster])
 
-    def is_bridge(self, chunk: int | None, other: int | None) -> bool:
+    def are_distant(self, chunk: int | None, other: int | None) -> bool:
         """Return whether two chunks are in distant clusters (see `are_distant`)."""
         return are_distant(self.placement(chunk).group, self.placement(other).group)
 

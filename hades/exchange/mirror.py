@@ -28,9 +28,9 @@ class SyncedFile:
 
 def stamp_of(path: Path) -> str:
     """Return the time and size of a file, or "" if it changed too recently to trust them."""
-    found = path.lstat()
-    is_sure = time.time() - found.st_mtime > UNSURE_S
-    return f"{found.st_mtime_ns} {found.st_size}" if is_sure else ""
+    status = path.lstat()
+    is_sure = time.time() - status.st_mtime > UNSURE_S
+    return f"{status.st_mtime_ns} {status.st_size}" if is_sure else ""
 
 
 def load_synced(root: Path, identity: str) -> dict[str, SyncedFile]:

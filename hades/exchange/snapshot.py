@@ -229,7 +229,7 @@ class GraphSnapshot:
             if sim is None:
                 sim = cosine(vectors, ends[edge.source], ends[edge.target])
             places = [self._vectors.place_of(ends[end]) for end in (edge.source, edge.target)]
-            yield ExportedEdge(edge, sim, layer_bridge=self.clusters.is_bridge(*places))
+            yield ExportedEdge(edge, sim, layer_bridge=self.clusters.are_distant(*places))
 
     def bridges(self) -> Iterator[tuple[Bridge, list[Node]]]:
         """Yield the stored bridges whose three nodes are in the export."""

@@ -203,10 +203,10 @@ def _totals(graph: Neighbours, barred: Flags | None) -> Floats:
 
 def _weighed(graph: Neighbours, nodes: Ints, totals: Floats, barred: Flags | None) -> Floats:
     """Return the weights of the nodes' arcs, after adding the unknown ones to `totals`."""
-    found: Floats = totals[nodes]
-    if found.min(initial=0) >= 0:
-        return found
-    unknown = np.unique(nodes[found < 0])
+    sums: Floats = totals[nodes]
+    if sums.min(initial=0) >= 0:
+        return sums
+    unknown = np.unique(nodes[sums < 0])
     counts, targets, weights = graph.of(unknown)
     if barred is not None:
         weights = np.where(barred[targets], np.float32(0), weights)

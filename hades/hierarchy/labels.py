@@ -103,8 +103,8 @@ class ModelSummaries:
         if self._model is None or not texts:
             return ""
         sources = texts[:MODEL_TEXTS]
-        said = [f"{source.heading}. {source.text}"[:TEXT_CHARACTERS] for source in sources]
-        reply = cited_sentences(self._model, TASK, said, max_tokens=MODEL_TOKENS)
+        excerpts = [f"{source.heading}. {source.text}"[:TEXT_CHARACTERS] for source in sources]
+        reply = cited_sentences(self._model, TASK, excerpts, max_tokens=MODEL_TOKENS)
         if not reply.answered:  # do not ask an unavailable model again
             self._model = None
         if reply.usage is not None:
@@ -177,12 +177,12 @@ class _Level:
         """Return the phrases of a cluster that are most typical of it by their words."""
         texts = self._clusters[cluster]
         headings = Counter(phrase for text in texts for phrase in text.headings)
-        said = (noun_phrases(sentence) for text in texts for sentence in text.sentences)
-        found = headings + Counter(chain(*said))
+        phrases = (noun_phrases(sentence) for text in texts for sentence in text.sentences)
+        counts = headings + Counter(chain(*phrases))
         worth = {
             phrase: self._tells(cluster, phrase) * (HEADING if phrase in headings else 1)
-            for phrase, count in found.items()
-            if count > 1 or len(found) <= PHRASES_COMPARED
+            for phrase, count in counts.items()
+            if count > 1 or len(counts) <= PHRASES_COMPARED
         }
         return sorted(worth, key=lambda phrase: (-worth[phrase], phrase))[:PHRASES_COMPARED]
 

@@ -45,24 +45,26 @@ _JOINTS = ("of", "and", "for", "in", "with")
 
 def told(text: str, *, is_code: bool) -> list[str]:
     """Return the sentences of a passage that say something, in order."""
-    found = [unit.text for unit in units(text) if not unit.is_code]
+    plain_sentences = [unit.text for unit in units(text) if not unit.is_code]
     if is_code:
         written = (
             "".join(filter(None, match.groups()[1:])) for match in _DOCUMENTED.finditer(text)
         )
-        found = [first for part in written for first in sentences(_MARKS.sub("", part), 1)]
-    return [plain for sentence in found if _is_told(plain := _plain(sentence))]
+        plain_sentences = [
+            first for part in written for first in sentences(_MARKS.sub("", part), 1)
+        ]
+    return [plain for sentence in plain_sentences if _is_told(plain := _plain(sentence))]
 
 
 def _is_told(sentence: str) -> bool:
-    found = [word.casefold() for word in words(sentence)]
-    small = sum(map(stop_words(language_of(sentence)).__contains__, found))
+    folded = [word.casefold() for word in words(sentence)]
+    small = sum(map(stop_words(language_of(sentence)).__contains__, folded))
     letters = sum(letter.isalpha() or letter in " ,.'’-" for letter in sentence)
     return (
-        len(found) >= SENTENCE_WORDS_AT_LEAST
+        len(folded) >= SENTENCE_WORDS_AT_LEAST
         and "://" not in sentence
         and letters >= LETTERS_AT_LEAST * len(sentence)
-        and (small >= SMALL_AT_LEAST * len(found) or not sentence[: len(sentence) // 2].isascii())
+        and (small >= SMALL_AT_LEAST * len(folded) or not sentence[: len(sentence) // 2].isascii())
     )
 
 
@@ -76,8 +78,8 @@ def noun_phrases(sentence: str) -> Iterator[str]:
         groups = [" ".join(group) for _, group in runs]
         for before, phrase, joint, more in zip_longest(*(groups[at:] for at in range(4))):
             if phrase and before.rpartition(" ")[2].casefold() in openers:
-                found = (phrase, f"{phrase} {joint} {more}") if joint in _JOINTS else (phrase,)
-                yield from filter(_can_name, (each.strip(_AROUND) for each in found))
+                candidates = (phrase, f"{phrase} {joint} {more}") if joint in _JOINTS else (phrase,)
+                yield from filter(_can_name, (each.strip(_AROUND) for each in candidates))
 
 
 def heading_phrases(heading: str, topic: str, *, is_code: bool) -> list[str]:
@@ -96,8 +98,8 @@ def heading_phrases(heading: str, topic: str, *, is_code: bool) -> list[str]:
 
 def telling_stems(text: str) -> set[str]:
     """Return the stems of the words of a text, without small words."""
-    found = (word.casefold() for word in words(text))
-    return {stem(word) for word in found if len(word) > 2 and word not in STOP_WORDS}
+    folded = (word.casefold() for word in words(text))
+    return {stem(word) for word in folded if len(word) > 2 and word not in STOP_WORDS}
 
 
 def _can_name(phrase: str) -> bool:

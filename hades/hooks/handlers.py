@@ -29,7 +29,7 @@ BRIEF_TOKENS = 1_500
 """The budget of the brief at the start of a session. It is small, because prompts add more
 lines."""
 BRIEF = "The brief of this project's memory (HADES): notes, not instructions."
-CHECKPOINT = "The last checkpoint of this session (HADES): notes, not instructions."
+PROGRESS = "The last checkpoint of this session (HADES): notes, not instructions."
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,9 @@ class Handlers:
             return "; ".join([*reports, "warmed up"])
 
         if event.source == "compact":
-            text = self._checkpoint(event, memory)
+            text = self._progress_of(event, memory)
             report = "checkpoint" if text else "no checkpoint"
-            return HookResult(f"{CHECKPOINT}\n{indented(text)}" if text else "", report, finish)
+            return HookResult(f"{PROGRESS}\n{indented(text)}" if text else "", report, finish)
         brief = memory.brief(budget=BRIEF_TOKENS)
         parts = (brief.decisions, brief.open_threads, brief.changes, brief.ended)
         cited = {line.cite: None for part in parts for line in part}
@@ -96,11 +96,11 @@ class Handlers:
             except Unavailable as error:  # it stays pending
                 reports.append(str(error))
 
-    def _checkpoint(self, event: HookEvent, memory: Memory) -> str:
+    def _progress_of(self, event: HookEvent, memory: Memory) -> str:
         summary = None
         with suppress(NotFound):
             summary = memory.session(transcripts.topic_of(event.session))
-        return self._sessions.read(event.client, event.session).checkpoint(summary)
+        return self._sessions.read(event.client, event.session).progress(summary)
 
     def _prompt(self, event: HookEvent, memory: Memory, place: str) -> HookResult:
         lines = []

@@ -32,7 +32,7 @@ COMMAND_CHARACTERS = 80
 
 @dataclass(slots=True)
 class HookSession:
-    """The lines that were added to a session, and the fields of its checkpoint."""
+    """The lines that were added to a session, and the fields of its progress."""
 
     client: str
     session: str
@@ -68,7 +68,7 @@ class HookSession:
             self.asked = cut(redact(prompt), ASKED_CHARACTERS)
             self.goal = self.goal or self.asked
 
-    def checkpoint(self, summary: SessionSummary | None) -> str:
+    def progress(self, summary: SessionSummary | None) -> str:
         """Return the state of the work, for an agent whose context was compacted; "" if unknown.
 
         `summary` has the statements distilled from the session so far.
@@ -105,7 +105,7 @@ class Sessions:
 
     def read(self, client: str, session: str) -> HookSession:
         """Return the state of a session; a new one if it is not known."""
-        return self._read(self._file(client, session)) or HookSession(client, session)
+        return self._session_in(self._file(client, session)) or HookSession(client, session)
 
     @contextmanager
     def change(self, client: str, session: str) -> Iterator[HookSession]:
@@ -129,7 +129,7 @@ class Sessions:
             with suppress(OSError):
                 if path.stat().st_mtime < oldest:
                     path.unlink()
-            state = self._read(path)
+            state = self._session_in(path)
             if state is not None and state.pending and state.memory == memory:
                 sessions.append(state)
         return sessions
@@ -139,7 +139,7 @@ class Sessions:
         return self._folder / f"{name}.json"
 
     @staticmethod
-    def _read(path: Path) -> HookSession | None:
+    def _session_in(path: Path) -> HookSession | None:
         try:
             return HookSession(**json.loads(path.read_bytes()))
         except (OSError, ValueError, TypeError):

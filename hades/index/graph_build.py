@@ -284,11 +284,11 @@ def _counted(tables: Tables, names: EntityNames, roots: Ints, rows: Ints) -> tup
     counts = mentions["count"][rows]
     place = tables.places[spread(mentions["first"][rows], counts)].astype(np.int64)
     at = np.repeat(np.arange(len(rows)), counts)
-    said = at[counting(names, chunk[at], entity[at], place)]
+    counting_rows = at[counting(names, chunk[at], entity[at], place)]
     # The title, heading, speaker and author of a passage, and the subject of a fact read in it,
     # count even if the text does not contain them.
     kept = ((introduces > 0) & (introduces <= AUTHOR)) | (introduces == TOLD)
-    kept[said] = True
+    kept[counting_rows] = True
     pairs = np.sort(chunk[kept] * max(1, len(roots)) + roots[entity[kept]])
     pairs = pairs[np.concatenate([[True], pairs[1:] != pairs[:-1]])] if len(pairs) else pairs
     return pairs // max(1, len(roots)), pairs % max(1, len(roots))
@@ -331,12 +331,12 @@ def _states_otherwise(graph: GraphView, tables: Tables, moved: Ints, moment: Gra
     """
     edges = tables["edges"]
     order = tables["order"]
-    turns = np.concatenate([edges["valid_from"], edges["valid_to"]])
-    turned = (turns > graph.moment.valid) & (turns <= moment.valid)
+    boundaries = np.concatenate([edges["valid_from"], edges["valid_to"]])
+    passed = (boundaries > graph.moment.valid) & (boundaries <= moment.valid)
     linked = np.isin(tables["derived_edges"]["chunk"], moved)
     topics = graph.first_topic + order["topic"][np.isin(order["chunk"], moved)]
     ends = graph.stated.pairs % graph.n  # topics have the highest numbers
-    return bool(turned.any() or linked.any() or np.isin(topics, ends).any())
+    return bool(passed.any() or linked.any() or np.isin(topics, ends).any())
 
 
 def _stated(

@@ -123,7 +123,7 @@ class GraphCache:
             return None
         try:
             # The graph may already contain some of these changes.
-            return _read(saved[1], moment), 0, replace(self._since_read, is_exact=False)
+            return _restored(saved[1], moment), 0, replace(self._since_read, is_exact=False)
         except UNREADABLE:
             return None
 
@@ -161,7 +161,7 @@ def _arrays(graph: GraphView) -> dict[str, Array]:
     }
 
 
-def _read(arrays: Mapping[str, Array], now: GraphMoment) -> GraphView:
+def _restored(arrays: Mapping[str, Array], now: GraphMoment) -> GraphView:
     """Restore a saved graph. Its times are 0, so that `repair` reads all stated edges again."""
     first_entity, first_topic, n = map(int, arrays["where"])
     return GraphView(

@@ -188,12 +188,12 @@ class Indexes(Derived):
         mask &= self.chunks["space"] == space
         if len(self._masks) > 16:
             self._masks.clear()
-        turns = np.concatenate([rows["valid_from"][believed], rows["valid_to"][believed]])
-        self._masks[key] = (mask, next_time(turns, valid))
+        boundaries = np.concatenate([rows["valid_from"][believed], rows["valid_to"][believed]])
+        self._masks[key] = (mask, next_time(boundaries, valid))
         return mask
 
     @property
-    def turns(self) -> Ints:
+    def boundaries(self) -> Ints:
         """The valid times at which chunks of any space appear and disappear, unsorted."""
         rows = self._columns["presences"]
         return np.concatenate([rows["valid_from"], rows["valid_to"]])

@@ -42,12 +42,12 @@ def time_rows(texts: Mapping[int, str], starts: Mapping[int, int]) -> list[Seque
     rows: list[Sequence[int]] = []
     for chunk, text in texts.items():
         own: list[tuple[int, int, int]] = []
-        found = dated_sentences(text, from_micros(starts[chunk]))
-        for sentence in found:
+        dated = dated_sentences(text, from_micros(starts[chunk]))
+        for sentence in dated:
             spans = [(EVENT, span) for span in sentence.times]
             spans += [(REPLACED, sentence.replaced)] if sentence.replaced else []
             own += [(kind, to_micros(since), to_micros(until)) for kind, (since, until) in spans]
-        if found and all(sentence.times for sentence in found):
+        if dated and all(sentence.times for sentence in dated):
             own.append((DATED, 0, 0))
         rows += [(chunk << _ROWS_BITS | at, chunk, *row) for at, row in enumerate(own)]
     return rows

@@ -177,7 +177,7 @@ class SpaceWords:
 
     def _merge(self, space: int, held: _Open) -> None:
         """Merge the presences beside the index into it; runs in a thread."""
-        presences = [(row.presence, row.said) for row in held.words.recent.values()]
+        presences = [(row.presence, row.raw) for row in held.words.recent.values()]
         try:
             with locked(self.folder):
                 # Another process may have merged, or the memory was replaced, or texts were purged.
@@ -219,9 +219,9 @@ class SpaceWords:
     ) -> Iterator[tuple[Presence, str]]:
         done = 0
         for batch in batches:
-            said = searched_texts(self._store, sorted({row[1] for row in batch}))
+            texts = searched_texts(self._store, sorted({row[1] for row in batch}))
             for row in batch:
-                yield Presence(*row), said.get(row[1], "")
+                yield Presence(*row), texts.get(row[1], "")
             done += len(batch)
             if on_progress is not None:
                 on_progress("indexing words", done, done)

@@ -62,9 +62,9 @@ class Recent(NamedTuple):
     """A presence that is not in the index yet, with the count of each stem."""
 
     presence: Presence
-    said: str
+    raw: str
     text: str
-    """The words of `said`, folded."""
+    """The words of `raw`, folded."""
     counts: Counter[str]
     length: int
     is_new: bool
@@ -123,13 +123,13 @@ class Words:
         # Searching for documents to replace takes longer than writing.
         is_empty = self._searcher.num_docs == 0
         writer = self._index.writer(_HEAP_BYTES, 1)
-        for presence, said in presences:
+        for presence, text in presences:
             if not is_empty:
                 writer.delete_documents_by_query(self._is("id", presence.id))
-            own = stems(said, language_of(said))
+            own = stems(text, language_of(text))
             taken = taken + 1
             tokens = tokens + max(1, len(own))
-            fields = {**presence._asdict(), "stems": " ".join(own), "exact": folded(said)}
+            fields = {**presence._asdict(), "stems": " ".join(own), "exact": folded(text)}
             writer.add_document(tantivy.Document.from_dict(fields, self._schema))
         writer.commit()
         writer.wait_merging_threads()
@@ -145,12 +145,12 @@ class Words:
         updated._weighed = {}
         updated.recent = dict(self.recent)
         updated._new = self._new.copy()
-        for presence, said in presences:
+        for presence, text in presences:
             known = updated.recent.get(presence.id)
-            counts = Counter(stems(said, language_of(said)))
+            counts = Counter(stems(text, language_of(text)))
             length = _LENGTHS[bisect_right(_LENGTHS, counts.total()) - 1]
             is_old = self._searcher.search(self._is("id", presence.id), 1, count=False).hits
-            row = Recent(presence, said, folded(said), counts, length, not is_old)
+            row = Recent(presence, text, folded(text), counts, length, not is_old)
             updated.recent[presence.id] = row
             if not is_old:
                 updated._new.subtract(known.counts.keys() if known else ())
@@ -251,8 +251,8 @@ class Words:
         """
         stop = stop_words(language_of(text))
         content = [word for word in folded(text).split() if word not in stop]
-        said = " ".join(content) or folded(text)
-        english, own = (_stemmer(name).analyze(said) for name in (ENGLISH, language))
+        searched = " ".join(content) or folded(text)
+        english, own = (_stemmer(name).analyze(searched) for name in (ENGLISH, language))
         pairs = zip(own, english, strict=True)
         return list(
             dict.fromkeys(stem if self._frequency(stem) else plain for stem, plain in pairs)
@@ -365,14 +365,14 @@ def name_words(name: str) -> dict[str, frozenset[str]]:
     return {stem: frozenset(stems(" ".join(name_parts(stem)))) for stem in stems(spoken(name))}
 
 
-def is_said(word: str, parts: Collection[str], said: set[str]) -> bool:
-    """Return whether `said` contains a word of a name, or all its parts: `db`, `7` for `db07`."""
-    if word in said:
+def is_said(word: str, parts: Collection[str], text_stems: set[str]) -> bool:
+    """Return whether a text contains a word of a name, or all its parts: `db`, `7` for `db07`."""
+    if word in text_stems:
         return True
-    numbers = {stem.lstrip("0") for stem in said if stem[:1] == "0"}
+    numbers = {stem.lstrip("0") for stem in text_stems if stem[:1] == "0"}
     # `parts` has a number with leading zeros also without them: only that form must be said.
     needed = {part for part in parts if part[0] != "0" or not part.strip("0")}
-    return bool(parts) and needed <= said | numbers
+    return bool(parts) and needed <= text_stems | numbers
 
 
 def folded(text: str) -> str:

@@ -61,7 +61,7 @@ class ToldMentions:
             key = name_key(name)
             if not chunks or not is_name(key):
                 continue
-            saying = [chunk for chunk, said in chunks if f" {key} " in said]
+            saying = [chunk for chunk, text in chunks if f" {key} " in text]
             where = saying or [chunks[0][0]]
             links = self._store.mentions
             links.introduce(write, self._space, name, "concept", Origin.TOLD, where)

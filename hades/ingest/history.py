@@ -48,7 +48,7 @@ class History:
         self._space = space
         self._actor = actor
         self._report = report
-        self._read = read
+        self._read_tasks = read
 
     def take(self, repo: Path, prefix: str | None, summary: Summary) -> None:
         """Write the states of all files in commits since the last run; count them in `summary`."""
@@ -93,7 +93,7 @@ class History:
             if file.data and reader_for(Path(file.path)) is not None
         }
         # Each file gives one answer: a document, or why it cannot be read.
-        answers = (answer for _, answer in self._read(tasks.values()))
+        answers = (answer for _, answer in self._read_tasks(tasks.values()))
         documents = dict(zip(tasks, answers, strict=True))
         with self._store.transaction():
             for number, file in enumerate(batch):

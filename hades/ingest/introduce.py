@@ -24,7 +24,7 @@ from hades.store.records import Write
 from hades.store.store import Store
 
 COREF = "coref"
-Found = Sequence[Sequence[tuple[str, str]]]
+ExtractedNames = Sequence[Sequence[tuple[str, str]]]
 """For each chunk, the names that an extractor found in it, as (name, kind)."""
 Nearness = Callable[[Link, int], float | None]
 """Returns the similarity of the ends of a link in the chunk of this number; None if unknown."""
@@ -48,14 +48,14 @@ class Introducer:
         stated: Introductions,
         chunks: Sequence[int],
         texts: Sequence[str],
-        found: Found,
+        extracted: ExtractedNames,
     ) -> None:
-        """Write the names and links of one state; `texts` and `found` have an entry per chunk."""
+        """Write the names and links of one state; `texts` and `extracted` have one per chunk."""
         if not chunks:
             return
         self._stated_names(write, stated, chunks, texts[0])
-        for chunk, text, names in zip(chunks, texts, found, strict=True):
-            self._found_names(write, chunk, text, names)
+        for chunk, text, names in zip(chunks, texts, extracted, strict=True):
+            self._extracted_names(write, chunk, text, names)
         self.links(write, stated, chunks)
 
     # Names
@@ -127,7 +127,7 @@ class Introducer:
                 ]
                 self._same(write, chunks[ordinal], *ends, relation=relation)
 
-    def _found_names(
+    def _extracted_names(
         self, write: Write, chunk: int, text: str, names: Sequence[tuple[str, str]]
     ) -> None:
         links = self._store.mentions
@@ -222,8 +222,8 @@ class Introducer:
             ends = [places.get(end, at) for end in (link.source, link.target)]
             if ends[0] == ends[1] or max(ends) >= len(nodes):
                 return None
-            found = [packed[nodes[end]] for end in ends if nodes[end] in packed]
-            vectors = [np.frombuffer(row, np.float16, encoder.dims) for row in found]
+            packed_ends = [packed[nodes[end]] for end in ends if nodes[end] in packed]
+            vectors = [np.frombuffer(row, np.float16, encoder.dims) for row in packed_ends]
             if len(vectors) < len(ends):
                 return None
             return float(vectors[0].astype(np.float32) @ vectors[1].astype(np.float32))

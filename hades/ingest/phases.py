@@ -30,7 +30,7 @@ from hades.ingest.document import (
 )
 from hades.ingest.folder_lock import folder_lock
 from hades.ingest.history import batches
-from hades.ingest.introduce import Found, Introducer
+from hades.ingest.introduce import ExtractedNames, Introducer
 from hades.ingest.name_dictionary import NameDictionary, rows_of_words
 from hades.ingest.readers.markdown import name_of, read_markdown
 from hades.ingest.readers.text import stem_of
@@ -279,7 +279,7 @@ class Phases:
             chunks = [self._store.chunks.placed(pending.state) for pending in batch]
             read = self._store.chunks.texts([number for placed in chunks for number in placed])
             texts = [[read.get(number, "") for number in placed] for placed in chunks]
-            found = self._found(texts)
+            extracted = self._extracted(texts)
             with self._store.transaction():
                 for number, pending in enumerate(batch):
                     if not self._store.chunks.is_pending(pending):
@@ -287,14 +287,14 @@ class Phases:
                     stated = unpack_introductions(pending.outline)
                     with self._store.write(self._actor, "link", self._space) as write:
                         introducer.introduce(
-                            write, stated, chunks[number], texts[number], found[number]
+                            write, stated, chunks[number], texts[number], extracted[number]
                         )
                         kept = pending.outline if stated.links and chunks[number] else None
                         self._store.chunks.advance(pending.state, Phase.EMBEDDINGS, kept)
             done += len(batch)
             self._report("reading names", done, total)
 
-    def _found(self, texts: Sequence[Sequence[str]]) -> list[Found]:
+    def _extracted(self, texts: Sequence[Sequence[str]]) -> list[ExtractedNames]:
         """Return the names in each chunk of each state; all texts go to the extractor together."""
         find = partial(_find_names, self._store.meta("extractor") or DEFAULT_EXTRACTOR)
         parts = _parts([text for of_state in texts for text in of_state], BATCH_TEXTS)
@@ -425,7 +425,7 @@ def _encode(encoder: Encoder, texts: Sequence[str]) -> npt.NDArray[np.float16]:
     return encoder.encode(texts).astype(np.float16)
 
 
-def _find_names(extractor: str, texts: Sequence[str]) -> Found:
+def _find_names(extractor: str, texts: Sequence[str]) -> ExtractedNames:
     return load_extractor(extractor)(texts)
 
 

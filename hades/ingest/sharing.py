@@ -39,7 +39,7 @@ def small_share(store: Store, space: int) -> list[Pending]:
     """
     if store.waiting.are_many(space):
         return []
-    small = [p for p in store.waiting.in_turn(space, WORDS_AT_ONCE + 1) if p.rank in _SMALL]
+    small = [p for p in store.waiting.fair_order(space, WORDS_AT_ONCE + 1) if p.rank in _SMALL]
     few = set()
     for (_, actor), queue in _queues(small).items():
         words = sum(pending.rank == Rank.SMALL_WORDS for pending in queue)
@@ -107,7 +107,7 @@ class Background:
 
     def index_next(self) -> bool:
         """Index a batch of the queue that has used the least time. Return False if none waits."""
-        queues = _queues(self._store.waiting.in_turn(None, BATCH_STATES))
+        queues = _queues(self._store.waiting.fair_order(None, BATCH_STATES))
         if self._store.edges.unembedded(self._encoder.model, 1):
             queues[_FACTS] = []
         if not queues:

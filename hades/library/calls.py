@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from threading import BoundedSemaphore
 from typing import Any
 
 from hades.breaker import breaker_of
@@ -18,8 +19,11 @@ from hades.errors import HadesError, Unavailable
 from hades.library.catalogue import Catalogue, VolumeEntry
 from hades.library.workers import VolumeWorkers
 
-AT_ONCE = 64
-"""The most calls at once."""
+THREADS = 64
+"""The most calls at once, of all questions."""
+AT_ONCE_PER_CORE = 4
+"""The most calls at once of one question, by the cores that the volumes have. If there is not time
+for all, so many are answered, instead of each being late."""
 
 
 @dataclass(slots=True)
@@ -36,7 +40,7 @@ class VolumeCalls:
     def __init__(self, catalogue: Catalogue, workers: VolumeWorkers) -> None:
         self.workers = workers
         self._catalogue = catalogue
-        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="hades-library")
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="hades-library")
 
     def one(self, volume: VolumeEntry, method: str, *args: Any) -> Any:
         """Call a method of one volume, and raise what it raises."""
@@ -57,6 +61,7 @@ class VolumeCalls:
         Wait for them until `until`, a time of `time.monotonic`.
         """
         results = Results()
+        turns = BoundedSemaphore(AT_ONCE_PER_CORE * self.workers.cores)
         calls = list[tuple[VolumeEntry, ExitStack, Future[Any]]]()
         for volume in volumes:
             guard = ExitStack()
@@ -69,9 +74,8 @@ class VolumeCalls:
                 continue
             more = args if own is None else (*args, own[volume.name])
             place = self._catalogue.place(volume)
-            calls.append(
-                (volume, guard, self._pool.submit(self.workers.call, place, method, *more))
-            )
+            call = self._pool.submit(self._in_turn, turns, until, place, method, *more)
+            calls.append((volume, guard, call))
         begun = time.monotonic()
         for volume, guard, call in calls:
             try:
@@ -80,6 +84,14 @@ class VolumeCalls:
             except HadesError as error:
                 results.missing[volume.name] = error
         return results
+
+    def _in_turn(
+        self, turns: BoundedSemaphore, until: float | None, place: str, method: str, *args: Any
+    ) -> Any:
+        with turns:
+            if until is not None and time.monotonic() > until:
+                raise Unavailable("no time was left")  # nobody waits for it any more
+            return self.workers.call(place, method, *args)
 
     def close(self) -> None:
         """Close the volumes, without waiting for those that are late."""

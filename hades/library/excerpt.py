@@ -100,7 +100,7 @@ class ExcerptOfLibrary:
             self._number(table, rows, new)
         for edge in {row[1] for row in rows["edges"]}:
             new["edges"][edge] = next(self._next["edge"])
-        for entity, mentions in rows["counts"]:
+        for entity, mentions in sent.mentions:
             if entity in new["entities"]:
                 self.frequency[new["entities"][entity]] += mentions
         for table in TABLES.keys() & rows.keys():

@@ -145,6 +145,8 @@ class SentRows:
     """The hashed stems of passages."""
     words: Sequence[tuple[int, float]] = ()
     """The BM25 of passages for the question."""
+    mentions: Sequence[tuple[int, int]] = ()
+    """The number of passages of the volume that mention each entity."""
 
 
 class Volume:
@@ -256,10 +258,12 @@ class Volume:
                 if wanted.names:
                     chunks += _around(query, nodes)
                 chunks = list(dict.fromkeys(chunks))
+                rows = rows_around(inside.store, inside.space_id, model, chunks, nodes)
                 return SentRows(
-                    rows_around(inside.store, inside.space_id, model, chunks, nodes),
+                    rows,
                     query.terms.hashed(chunks),
                     _said(query, text, chunks),
+                    _mentions_of(query, [row[0] for row in rows["entities"]]),
                 )
 
     @contextmanager
@@ -397,6 +401,13 @@ def _said(query: QueryContext, text: str, chunks: Sequence[int]) -> list[tuple[i
     own = np.isin(query.graph.chunks, np.array(chunks, np.int64))
     at = np.flatnonzero(own & (scores > 0))
     return list(zip(query.graph.chunks[at].tolist(), scores[at].tolist(), strict=True))
+
+
+def _mentions_of(query: QueryContext, entities: Sequence[int]) -> list[tuple[int, int]]:
+    graph = query.graph
+    at = graph.numbers(np.array([NodeKind.ENTITY.node(one) for one in entities], np.int64))
+    counts = np.where(at >= 0, graph.frequency[at - graph.first_entity], 0)
+    return list(zip(entities, counts.tolist(), strict=True))
 
 
 def _nearest(query: QueryContext, wanted: Wanted, sought: Sought) -> list[int]:

@@ -22,7 +22,7 @@ from hades.domain.graph import SUPERSEDES, Edge
 from hades.domain.statement import statement
 from hades.domain.summaries import Cited
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, AsOf, from_micros, to_micros
-from hades.language.english.threads import (
+from hades.language.english.decisions import (
     MARK_STEMS,
     decision_said,
     is_decision,
@@ -170,7 +170,9 @@ class BriefReader:
     def _edges(self) -> list[Edge]:
         """Return the edges that began or ended last, the latest first."""
         nodes = self._nodes()
-        return self._read(self.store.activity.edges(self.space, self.as_of, EDGES_READ, nodes))
+        return self._edges_of_ids(
+            self.store.activity.edges(self.space, self.as_of, EDGES_READ, nodes)
+        )
 
     def _of_relations(self, relations: Iterable[str]) -> list[Edge]:
         """Return edges of these relations that hold, the last written first."""
@@ -178,9 +180,9 @@ class BriefReader:
         of_each = [
             activity.edges_of(self.space, self.as_of, name, EDGES_READ) for name in relations
         ]
-        return self._read(list(chain.from_iterable(of_each)))
+        return self._edges_of_ids(list(chain.from_iterable(of_each)))
 
-    def _read(self, ids: Sequence[int]) -> list[Edge]:
+    def _edges_of_ids(self, ids: Sequence[int]) -> list[Edge]:
         edges = self.store.edges.read(self.space, ids, self.as_of) if ids else {}
         return [edges[id_] for id_ in ids if id_ in edges]
 

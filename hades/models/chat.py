@@ -164,8 +164,8 @@ class ChatModel:
         faults: list[HadesError] = []
         for setting in self._models:
             if tokens > setting.context_tokens:
-                said = f"{setting.name} reads {setting.context_tokens} tokens, not {tokens}"
-                faults.append(InvalidInput(f"{said}: ask with a smaller budget."))
+                trouble = f"{setting.name} reads {setting.context_tokens} tokens, not {tokens}"
+                faults.append(InvalidInput(f"{trouble}: ask with a smaller budget."))
                 continue
             try:
                 return ask(_Endpoint(setting))
@@ -252,20 +252,20 @@ class _Endpoint:
         fault = ""
         for _ in range(2):
             try:
-                said, took = self.ask(instructions, texts, max_tokens, response_format=asked_for)
+                reply, took = self.ask(instructions, texts, max_tokens, response_format=asked_for)
             except InvalidInput:  # the server does not support schemas, or not this one
-                said, took = self.ask(in_words, texts, max_tokens)
+                reply, took = self.ask(in_words, texts, max_tokens)
             usage = took if usage is None else usage + took
             try:
                 # Models may put the object in a fence or between words.
-                json_text = said[max(said.find("{"), 0) : said.rfind("}") + 1]
+                json_text = reply[max(reply.find("{"), 0) : reply.rfind("}") + 1]
                 return schema.model_validate_json(json_text), usage
             except ValidationError as error:
                 first = error.errors(include_url=False, include_input=False)[0]
                 where = ".".join(str(part) for part in first["loc"])
                 fault = f"{where}: {first['msg']}".removeprefix(": ")[:QUOTED_CHARACTERS]
                 wanted = "Answer again, with the JSON object only."
-                texts = [text, said, f"Wrong: {fault}. {wanted}"]
+                texts = [text, reply, f"Wrong: {fault}. {wanted}"]
         raise UnusableReply(f"{self._setting.name} did not answer as asked: {fault}.")
 
     @property
@@ -290,10 +290,10 @@ class _Endpoint:
 
     def _refused(self, error: openai.APIStatusError) -> HadesError:
         # The error's own text would be a Python dictionary.
-        said = str(error.body.get("message", error) if isinstance(error.body, dict) else error)
+        message = str(error.body.get("message", error) if isinstance(error.body, dict) else error)
         if self._key:
-            said = said.replace(self._key, "(key)")
-        trouble = " ".join(said.split())[:QUOTED_CHARACTERS]
+            message = message.replace(self._key, "(key)")
+        trouble = " ".join(message.split())[:QUOTED_CHARACTERS]
         if error.status_code in (401, 403):
             return Denied(f"{self._address} refused the key: status {error.status_code}.")
         if error.status_code in (408, 409, 429) or error.status_code >= 500:

@@ -47,15 +47,15 @@ class Keeper(CrossEncoder):
 
     def judge(self, sentences: Sequence[SaidSentence]) -> list[JudgedSentence]:
         """Judge each sentence together with what was said before and after it."""
-        logits = self.read([said.read for said in sentences])
+        logits = self.read([sentence.read for sentence in sentences])
         return [
             JudgedSentence(
-                said=said,
-                worth=float(row[_WORTH_ALONE if said.is_alone else _WORTH]),
+                said=sentence,
+                worth=float(row[_WORTH_ALONE if sentence.is_alone else _WORTH]),
                 kind=KINDS[int(np.argmax(row[_WORTH + 1 : _LEANS]))],
                 leans=float(row[_LEANS]),
             )
-            for said, row in zip(sentences, logits, strict=True)
+            for sentence, row in zip(sentences, logits, strict=True)
         ]
 
     def replaces(self, pairs: Sequence[tuple[str, str]]) -> Floats:

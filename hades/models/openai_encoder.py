@@ -85,7 +85,7 @@ class OpenAIEncoder:
         body = {"model": self._name, "input": inputs, "encoding_format": "float"}
         try:
             async with asyncio.timeout(DEADLINE_SECONDS):
-                return self._read(await self._answer(client, body), len(texts))
+                return self._vectors_in(await self._answer(client, body), len(texts))
         except TimeoutError:
             within = f"within {DEADLINE_SECONDS:g} seconds"
             raise Unavailable(f"{self._url} did not answer {within}.") from None
@@ -103,13 +103,13 @@ class OpenAIEncoder:
             else:
                 if response.is_success:
                     return content
-                said = content.decode("utf-8", "replace")[:QUOTED_CHARACTERS]
-                trouble = f"{response.status_code} {said}".strip()
+                quoted = content.decode("utf-8", "replace")[:QUOTED_CHARACTERS]
+                trouble = f"{response.status_code} {quoted}".strip()
                 if response.status_code in (401, 403):
                     raise Denied(f"{self._url} refused the key in {KEY_VARIABLE}: {trouble}")
                 if response.status_code != 429 and response.status_code < 500:
-                    said = f"refused the texts for model {self._name}: {trouble}"
-                    raise InvalidInput(f"{self._url} {said}")
+                    quoted = f"refused the texts for model {self._name}: {trouble}"
+                    raise InvalidInput(f"{self._url} {quoted}")
                 wait = _asked_wait(response) or wait
             if attempt + 1 < ATTEMPTS:
                 await self._sleep(wait)
@@ -125,7 +125,7 @@ class OpenAIEncoder:
                 )
         return bytes(content)
 
-    def _read(self, content: bytes, expected: int) -> Vectors:
+    def _vectors_in(self, content: bytes, expected: int) -> Vectors:
         try:
             items: list[dict[str, Any]] = json.loads(content)["data"]
             ordered = sorted(items, key=lambda item: int(item["index"]))

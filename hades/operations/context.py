@@ -98,16 +98,16 @@ def retrieve_within_budget(
     reserve = int(max_tokens * shares["reserve"])
     budget = max(50, min(max_tokens - reserve, RECALL_TOKENS_AT_MOST))
     wide = max(budget, RECALL_TOKENS_AT_LEAST)
-    found = questions.recall(inside, question, budget=wide, on_progress=on_progress)
-    level = found.level or LEVELS.get(found.intent, OTHER_LEVEL)
+    recalled = questions.recall(inside, question, budget=wide, on_progress=on_progress)
+    level = recalled.level or LEVELS.get(recalled.intent, OTHER_LEVEL)
     allowed = {name: int(max_tokens * shares[name]) for name in SECTION_TITLES}
     packing = Sections(question, max_tokens - reserve, family)
-    packing.fill_each("latest", allowed, _latest(inside, found, family, allowed["latest"]))
-    packing.fill("summaries", allowed, _summaries(inside, found, level, packing.diagnostics))
-    packing.fill("details", allowed, _details(inside, found, budget))
+    packing.fill_each("latest", allowed, _latest(inside, recalled, family, allowed["latest"]))
+    packing.fill("summaries", allowed, _summaries(inside, recalled, level, packing.diagnostics))
+    packing.fill("details", allowed, _details(inside, recalled, budget))
     return BudgetedContext(
         question=question,
-        intent=found.intent,
+        intent=recalled.intent,
         level=level,
         family=family.name,
         max_tokens=max_tokens,
@@ -115,7 +115,7 @@ def retrieve_within_budget(
         tokens=family.count([packing.text])[0],
         sections=tuple(packing.sections),
         text=packing.text,
-        reasons=(*(one for one in found.reasons if one.stage != "pack"), *packing.diagnostics),
+        reasons=(*(one for one in recalled.reasons if one.stage != "pack"), *packing.diagnostics),
     )
 
 
@@ -135,27 +135,29 @@ def _shares(wanted: Mapping[str, Any] | None) -> dict[str, float]:
     return {name: given.get(name, share * scale) for name, share in SHARES.items()}
 
 
-def _topics(found: Recall) -> list[str]:
+def _topics(recalled: Recall) -> list[str]:
     """Return the topics found, best first, without summaries, which have their own section."""
-    topics = dict.fromkeys(one.chunk.topic for one in found.passages)
+    topics = dict.fromkeys(one.chunk.topic for one in recalled.passages)
     return [topic for topic in topics if not topic.startswith(PREFIX)]
 
 
-def _latest(inside: Inside, found: Recall, family: TokenFamily, allowed: int) -> list[ContextItem]:
+def _latest(
+    inside: Inside, recalled: Recall, family: TokenFamily, allowed: int
+) -> list[ContextItem]:
     """Return the current state of each topic found, best first.
 
     A state that would fill more than half of the section is replaced by the best of its passages
     that were found, or else by its beginning.
     """
     items = []
-    for topic in _topics(found):
+    for topic in _topics(recalled):
         with suppress(NotFound):  # the topic held at the time asked about, and is gone
             state = states.get(inside, topic)
             cite = state.id
             text = state.content[:CONTENT_CHARACTERS_AT_MOST]
             if family.count([text])[0] > allowed // 2:
                 own = (topic, state.version)
-                passages = (row for row in found.passages if _state_of(row) == own)
+                passages = (row for row in recalled.passages if _state_of(row) == own)
                 if (best := next(passages, None)) is not None:
                     cite = best.id
                     text = best.chunk.text
@@ -168,23 +170,23 @@ def _state_of(passage: Passage) -> tuple[str, int]:
 
 
 def _summaries(
-    inside: Inside, found: Recall, level: int, diagnostics: list[Diagnostic]
+    inside: Inside, recalled: Recall, level: int, diagnostics: list[Diagnostic]
 ) -> Iterator[ContextItem]:
     """Yield the lines that answer an overview, or the summaries of the time asked about.
 
     Summaries come latest first. If the level has none, another level is used, finer ones first.
     """
-    if found.level:
-        for passage in found.passages:
+    if recalled.level:
+        for passage in recalled.passages:
             name = f"{passage.chunk.topic}@{passage.chunk.version}"
             yield ContextItem(name, "summary", held_days(passage), passage.chunk.text)
         return
     if level == 0:
         diagnostics.append(
-            Diagnostic(Reason.SWITCHED_OFF, "summaries", f"a question of {found.intent.value}")
+            Diagnostic(Reason.SWITCHED_OFF, "summaries", f"a question of {recalled.intent.value}")
         )
         return
-    times = (found.time.since, found.time.until) if found.time else (None, None)
+    times = (recalled.time.since, recalled.time.until) if recalled.time else (None, None)
     # A summary holds from the end of its period on.
     since, until = (time and time + timedelta(microseconds=1) for time in times)
     for other in (*range(level, 0, -1), *range(level + 1, len(SUMMARIES) + 1)):
@@ -199,14 +201,14 @@ def _summaries(
     )
 
 
-def _details(inside: Inside, found: Recall, budget: int) -> Iterator[ContextItem]:
+def _details(inside: Inside, recalled: Recall, budget: int) -> Iterator[ContextItem]:
     """Yield facts, paths and passages, then earlier states and neighbours of the best topics."""
-    for fact in found.facts:
+    for fact in recalled.facts:
         yield ContextItem(fact.edge.cite, "fact", "", unlabelled(fact.text))
-    for path in found.paths:
+    for path in recalled.paths:
         yield ContextItem(path.start.name, "path", "", unlabelled(path.told()))
-    topics = [] if found.level else _topics(found)  # lines of summaries need no details
-    for passage in found.passages:
+    topics = [] if recalled.level else _topics(recalled)  # lines of summaries need no details
+    for passage in recalled.passages:
         if passage.chunk.topic in topics:
             yield ContextItem(passage.id, "passage", held_days(passage), passage.chunk.text)
     for topic in topics[:TOPICS_EXPLORED]:

@@ -67,6 +67,8 @@ class Param:
     """Whether a value for it calls a language model, which takes long and may cost money."""
     local: bool = False
     """Whether a server refuses the value, because it names a path of the server's machine."""
+    default: Any = None
+    """The default value of a key of `**filters`; other parameters have theirs in the signature."""
     rule: Callable[[Any], object] | None = None
     """A function that raises InvalidInput for a value that the memory refuses. It is called before
     the operation, in the library as well as for servers and commands."""
@@ -148,6 +150,7 @@ class Operation:
             OPERATIONS[name].check(inside, args, named)
             return inside.do(inner, args, named)
 
+        _unpack_filters(checked)
         OPERATIONS[name] = replace(
             self,
             function=checked,
@@ -282,6 +285,27 @@ OPERATIONS: dict[str, Operation] = {}
 """Every operation by its name, in the order of declaration."""
 
 operation = Operation
+
+
+def _unpack_filters(function: Any) -> None:
+    """Give a function with `**filters: Unpack[...]` a signature with the keys as parameters."""
+    signature = inspect.signature(function)
+    *own, last = signature.parameters.values()
+    if last.kind is inspect.Parameter.VAR_KEYWORD:
+        hints = get_type_hints(function, localns=_LATER, include_extras=True)
+        (filters,) = get_args(hints[last.name])
+        keys = get_type_hints(filters, include_extras=True)
+        own += [
+            inspect.Parameter(
+                name,
+                KEYWORD,
+                default=get_args(hint)[1].default,
+                annotation=filters.__annotations__[name].__forward_arg__,
+            )
+            for name, hint in keys.items()
+        ]
+        function.__signature__ = signature.replace(parameters=own)
+        function.__annotations__ |= keys
 
 
 def _mended(function: Function) -> Function:

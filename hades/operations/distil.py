@@ -160,36 +160,38 @@ class DistilRun:
         self.turns += max(0, len(turns) - first)
         rows = self.inside.store.summaries.distilled(self.inside.space_id, source)
         marks = {metadata.get(SAID, {}).get("mark") for _, _, metadata in rows}
-        said = list(candidates(turns, first))
-        found = [one for one in said if one.mark not in marks]
-        self.known += len(said) - len(found)
-        for statement, fields in self.plan(found, turns, source):
+        all_candidates = list(candidates(turns, first))
+        unknown = [one for one in all_candidates if one.mark not in marks]
+        self.known += len(all_candidates) - len(unknown)
+        for statement, fields in self.plan(unknown, turns, source):
             self._store(statement, fields, state)
 
     def plan(
-        self, found: Sequence[Candidate], turns: Sequence[Turn], source: str = ""
+        self, candidates: Sequence[Candidate], turns: Sequence[Turn], source: str = ""
     ) -> Iterator[tuple[Distilled, dict[str, Any]]]:
         """Yield statements with the arguments of `remember` that would store them.
 
         The outcome of a statement is `kept`, or why the write gate refuses it. The caller may store
         a statement before the next one is planned.
         """
-        for candidate in self._rewritten(found, turns):
+        for candidate in self._rewritten(candidates, turns):
             yield self._planned(candidate, source)
 
-    def _rewritten(self, found: Sequence[Candidate], turns: Sequence[Turn]) -> Iterator[Candidate]:
+    def _rewritten(
+        self, candidates: Sequence[Candidate], turns: Sequence[Turn]
+    ) -> Iterator[Candidate]:
         """Yield candidates in the words of the model, if one is named.
 
         A candidate keeps its own words if the conversation does not support those of the model.
         """
-        if self.model is None or not found:
-            yield from found
+        if self.model is None or not candidates:
+            yield from candidates
             return
         from hades.models.chat import open_chat_model
         from hades.models.checked import cited_sentences
 
         texts = []
-        for one in found:
+        for one in candidates:
             before = turns[one.turn - 1] if one.turn else None
             asked = f"{before.speaker}: {before.text}\n" if before else ""
             texts.append(f"{asked}{one.by}: {one.text}")
@@ -200,9 +202,9 @@ class DistilRun:
         self.why = reply.why
         if reply.usage is not None:
             self.usage = reply.usage if self.usage is None else self.usage + reply.usage
-        for number, one in enumerate(found, 1):
-            said = [held.text for held in reply.held if held.numbers == (number,)]
-            yield replace(one, text=" ".join(said)) if said else one
+        for number, one in enumerate(candidates, 1):
+            supported = [held.text for held in reply.held if held.numbers == (number,)]
+            yield replace(one, text=" ".join(supported)) if supported else one
 
     def _planned(self, candidate: Candidate, source: str) -> tuple[Distilled, dict[str, Any]]:
         """Return a statement and how to store it: as a new note, or as a version of an old one."""
@@ -235,12 +237,12 @@ class DistilRun:
             replaced="" if is_distilled else sentence,
             outcome=refusal(topic, draft, self.inside.actor, similar) or "kept",
         )
-        said = {"by": candidate.by, "turn": candidate.turn, "mark": candidate.mark}
+        origin = {"by": candidate.by, "turn": candidate.turn, "mark": candidate.mark}
         return statement, {
             "topic": topic,
             "content": candidate.text,
             "tags": [candidate.kind],
-            "metadata": {SAID: said},
+            "metadata": {SAID: origin},
             "valid_from": min(candidate.at, from_micros(store.now())),
         }
 
@@ -276,13 +278,12 @@ class DistilRun:
         An earlier statement gets the candidate as its next version. A note that somebody wrote
         stays as it is, and an edge names the sentence that is superseded.
         """
-        from hades.lifecycle.distil import REPLACES, folder_of
+        from hades.lifecycle.distil import REPLACES
         from hades.lifecycle.similar_notes import sentences_of
         from hades.models.keeper import load_keeper
 
         inside = self.inside
-        glob = f"{folder_of(self.user)}*" if self.user else None
-        hits = questions.search(inside, candidate.text, NEAR_NOTES, kind="note", glob=glob)
+        hits = questions.search(inside, candidate.text, NEAR_NOTES, kind="note", about=self.user)
         pairs: list[tuple[State, str]] = []
         for topic in dict.fromkeys(hit.chunk.topic for hit in hits):
             state = states.get(inside, topic)
@@ -304,8 +305,8 @@ class DistilRun:
 def mark_superseded(inside: Inside, topic: str, statement: Distilled) -> None:
     """Record that the statement of a topic supersedes a sentence of a note that somebody wrote."""
     note = statement.replaces.rpartition("@")[0]
-    said = {"said": statement.replaced}
-    edges.relate(inside, topic, SUPERSEDES, note, metadata=said, create=True)
+    superseded = {"said": statement.replaced}
+    edges.relate(inside, topic, SUPERSEDES, note, metadata=superseded, create=True)
 
 
 def clean_turns(messages: Sequence[Mapping[str, Any]], now: datetime) -> list[Turn]:

@@ -359,10 +359,12 @@ def _meant_edge(inside: Inside, source: str, text: str, at: datetime | None) -> 
     def share(name: str) -> float:
         """Return the share of a name's words that are in the text."""
         words = name_words(name)
-        return sum(is_said(word, parts, said) for word, parts in words.items()) / max(1, len(words))
+        return sum(is_said(word, parts, text_stems) for word, parts in words.items()) / max(
+            1, len(words)
+        )
 
     held = _holding(inside, source, None, None, at)
-    said = set(stems(text))
+    text_stems = set(stems(text))
     named = [share(edge.target.name) + share(edge.relation) for edge in held]
     most = max(named)
     meant = [edge for edge, shares in zip(held, named, strict=True) if shares == most]

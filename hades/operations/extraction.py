@@ -127,7 +127,7 @@ class _Run:
                 corrected = state.valid_to is not None and state.valid_to <= state.valid_from
                 made_of_others = state.level or state.promotion is not None
                 if not made_of_others and not corrected:
-                    self._read(state)
+                    self._extract(state)
             # One commit may have written several states.
             ends = number == len(changed) or changed[number][2] > change
             if ends and not (is_lost or self.dry_run):
@@ -161,7 +161,7 @@ class _Run:
         """Return whether the same change from the same topic waits or was rejected."""
         return (*_edge_key(kind, fields), _read_in(fields)) in self.undecided
 
-    def _read(self, state: State) -> None:
+    def _extract(self, state: State) -> None:
         from hades.language.english.prose_facts import facts_in
 
         self.states += 1

@@ -93,8 +93,10 @@ def feedback(
         for (kind, number), verdict in verdicts.items():
             known = before.get((kind, number), verdict)
             if known.good != verdict.good and known.sure and verdict.sure:
-                said = "good" if known.good else "bad"
-                raise Conflict(f"{kind} {number} of recall {recall} was called {said} before.")
+                verdict_word = "good" if known.good else "bad"
+                raise Conflict(
+                    f"{kind} {number} of recall {recall} was called {verdict_word} before."
+                )
         new = {target: verdict for target, verdict in verdicts.items() if target not in before}
         done = Feedback(recall, len(new), held_out=False, pairs=0, snapshot=0, adopted=False)
         write.cancelled = not new

@@ -75,11 +75,11 @@ def paths(
     catch_up(inside, None)
     ends = inside.meant_node(source), inside.meant_node(target)
     with inside.query_context(nodes=ends) as query:
-        found, left_out = neighbourhood.paths(query, *ends, scoring, limit=limit, hops=hops)
-    if not found and left_out:
+        best, left_out = neighbourhood.paths(query, *ends, scoring, limit=limit, hops=hops)
+    if not best and left_out:
         searched = f"No path between {source!r} and {target!r} was found among the nodes searched"
         raise InvalidInput(f"{searched}, and {left_out:,} were left out: ask with fewer hops.")
-    return found
+    return best
 
 
 @operation("GET", "/query-paths", command="query-paths", asks=True)
@@ -109,11 +109,11 @@ def query_paths(
     vector = inside.finder.encoder.encode([question])[0]
     with inside.query_context(question=question) as query:
         candidates = descend(query, vector, Narrowing())
-        found = best_paths(query, candidates, scoring, limit, longest)
+        best = best_paths(query, candidates, scoring, limit, longest)
     names = [name for name, _ in candidates.clusters]
     summary = cluster_summary(names, hierarchy(inside).clusters) if names else ""
-    prompt = format_path_prompt(found, summary)
-    return FoundPaths(question, summary, tuple(found), prompt, candidates.reasons)
+    prompt = format_path_prompt(best, summary)
+    return FoundPaths(question, summary, tuple(best), prompt, candidates.reasons)
 
 
 @operation("GET", "/neighbours/{name}", command="neighbours", asks=True)

@@ -60,7 +60,7 @@ def vectors_missing(inside: Inside) -> int:
 
 
 def index_share(inside: Inside) -> None:
-    """Index the few states and facts that a question waits for; `index_in_turns` indexes all."""
+    """Index the few states and facts that a question waits for; `index_fairly` indexes all."""
     from hades.ingest.sharing import index_share as index
 
     if not inside.store.read_only and is_behind(inside):
@@ -69,7 +69,7 @@ def index_share(inside: Inside) -> None:
         index(inside.store, inside.space_id, phases, finder.encoder, finder.indexing)
 
 
-def index_in_turns(inside: Inside, on_progress: Progress) -> None:
+def index_fairly(inside: Inside, on_progress: Progress) -> None:
     """Index all that waits, in all spaces, alternating between spaces and actors."""
     from hades.ingest.sharing import Background
 

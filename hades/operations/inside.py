@@ -132,9 +132,11 @@ class Inside:
 
     def scope(
         self,
+        *,
         tag: str | None = None,
         kind: str | None = None,
         glob: str | None = None,
+        about: str | None = None,
         since: TimeLike | None = None,
         until: TimeLike | None = None,
         by: str = "written",
@@ -142,14 +144,24 @@ class Inside:
         """Return the scope of a question: space, moment and filters, which are checked here."""
         from hades.recall.find.finder import Scope
 
+        glob = topics_of(glob, about)
         for pattern in (tag, glob):
             if pattern is not None:
                 clean_name(pattern, "pattern")
         clean_kind(kind)
         if by not in TIMES_MEANT:
             raise InvalidInput(f"Filter by {' or '.join(TIMES_MEANT)}, not by {by!r}.")
-        times = self.time(since), self.time(until), by == "event"
-        return Scope(self.space_id, self.space, self.as_of, tag, kind, glob, *times)
+        return Scope(
+            space=self.space_id,
+            space_name=self.space,
+            as_of=self.as_of,
+            tag=tag,
+            kind=kind,
+            glob=glob,
+            since=self.time(since),
+            until=self.time(until),
+            by_event=by == "event",
+        )
 
     # Writing
 
@@ -211,3 +223,14 @@ class Inside:
         for engine in self.engines.values():
             engine.finder.finish()
         self.store.close()
+
+
+def topics_of(glob: str | None, about: str | None) -> str | None:
+    """Return the pattern of the topics to search: `glob`, or all topics of a user."""
+    if about is None:
+        return glob
+    if glob is not None:
+        raise InvalidInput("Give `about` or `glob`, not both.")
+    from hades.lifecycle.distil import folder_of
+
+    return f"{folder_of(about)}*"

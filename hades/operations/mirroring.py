@@ -108,10 +108,10 @@ class MirrorPass:
     def _listed(self) -> list[str]:
         """Return the Markdown files, those of the last pass first, and report all others."""
         paths = []
-        for found, why in walk(self._root):
-            path = found.relative_to(self._root).as_posix()
+        for entry, why in walk(self._root):
+            path = entry.relative_to(self._root).as_posix()
             is_markdown = path.lower().endswith(".md")
-            if found.is_symlink() and (is_markdown or why):
+            if entry.is_symlink() and (is_markdown or why):
                 self._skip(path, "It is a link, and a mirror follows no links.")
             elif why:
                 self._skip(path, why)
@@ -157,11 +157,11 @@ class MirrorPass:
                 self._leave(path)
                 self._done.unchanged += 1
                 return
-        found = target.stat()
-        if 0 <= time.time() - found.st_mtime < self._settled_s:
+        status = target.stat()
+        if 0 <= time.time() - status.st_mtime < self._settled_s:
             self._leave(path)  # somebody is probably writing it
             return
-        if found.st_size > NOTE_BYTES_AT_MOST:
+        if status.st_size > NOTE_BYTES_AT_MOST:
             raise InvalidInput(f"It is larger than {NOTE_BYTES_AT_MOST // 2**20} MB.")
         raw = target.read_bytes()
         note = read_note(raw)

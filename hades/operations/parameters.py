@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 from hades.domain.rules import (
     clean_direction,
@@ -214,8 +214,23 @@ By = Annotated[
         "Filter by when notes were written, or by the times they mention.",
         flag="--by",
         choices=TIMES_MEANT,
+        default="written",
     ),
 ]
+
+
+class Filters(TypedDict, total=False):
+    """The filters of a question; `Inside.scope` reads them."""
+
+    tag: Tag
+    kind: TopicKind
+    glob: TopicGlob
+    about: AboutUser
+    since: Since
+    until: Until
+    by: By
+
+
 When = Annotated[
     TimeLike | None, Param("When it happened (default: now).", flag="--when", characters=100)
 ]

@@ -63,23 +63,25 @@ def promote(
     if model is not None:
         if inside.store.in_transaction:
             raise InvalidInput("Ask a model before or after a batch, not inside it.")
-        found = gather(inside.store, inside.space_id, topic, reason)
-        if found.is_news:
-            asked_of = found.mark
-            reply, by_model = ask_model(found, model, dry_run=dry_run)
+        gathered = gather(inside.store, inside.space_id, topic, reason)
+        if gathered.is_news:
+            asked_of = gathered.mark
+            reply, by_model = ask_model(gathered, model, dry_run=dry_run)
     with inside.write("promote") as write:
-        found = gather(inside.store, inside.space_id, topic, reason)
-        version = found.latest.version
+        gathered = gather(inside.store, inside.space_id, topic, reason)
+        version = gathered.latest.version
         if expect_version not in (None, version):
             now = f"The topic {topic!r} is at version {version}, not {expect_version}"
             raise Conflict(f"{now}: read it again, then promote it.")
-        if asked_of not in ("", found.mark):
+        if asked_of not in ("", gathered.mark):
             raise Conflict(f"{topic!r} or one of its sources changed: promote it again.")
-        if not found.is_news:
+        if not gathered.is_news:
             write.cancelled = True
-            by = str((found.latest.promotion or {}).get("by"))
-            return Promotion(found.latest, found.latest, False, by, found.sources, found.edges)
-        promoter = Promoter(inside.store, write, inside.space_id, inside.actor, found)
+            by = str((gathered.latest.promotion or {}).get("by"))
+            return Promotion(
+                gathered.latest, gathered.latest, False, by, gathered.sources, gathered.edges
+            )
+        promoter = Promoter(inside.store, write, inside.space_id, inside.actor, gathered)
         done = promoter.run(reply, by_model, dry_run=dry_run)
         write.cancelled = dry_run
     return done

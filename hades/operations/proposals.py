@@ -192,9 +192,9 @@ def propose(
         "importance": importance,
         "expect_version": expect_version,
     }
-    said = {name: value for name, value in given.items() if value is not None}
-    what = _kind_of(said)
-    fields = {_METHODS[what][1]: name, **said}
+    proposed = {name: value for name, value in given.items() if value is not None}
+    what = _kind_of(proposed)
+    fields = {_METHODS[what][1]: name, **proposed}
     known = inside.store.proposals
     with inside.batch():
         agreeing = [] if quorum is None else known.agreeing(inside.space_id, what, fields)
@@ -353,22 +353,22 @@ def _fixed(inside: Inside, time: TimeLike | None) -> str | None:
     return None if moment is None else iso(moment)
 
 
-def _kind_of(said: dict[str, Any]) -> str:
-    if "relation" in said and "target" in said:
+def _kind_of(proposed: dict[str, Any]) -> str:
+    if "relation" in proposed and "target" in proposed:
         kind = "relate"
-    elif "content" in said:
+    elif "content" in proposed:
         kind = "remember"
-    elif "alias" in said:
+    elif "alias" in proposed:
         kind = "alias"
-    elif "new_name" in said:
+    elif "new_name" in proposed:
         kind = "name"
-    elif set(said) == {"kind"}:
+    elif set(proposed) == {"kind"}:
         kind = "kind"
     else:
         raise InvalidInput(
             "Propose an edge (relation and target), a content, an alias, a new name or a kind."
         )
     taken = {parameter.name for parameter in OPERATIONS[_METHODS[kind][0]].parameters}
-    if unknown := sorted(set(said) - taken):
+    if unknown := sorted(set(proposed) - taken):
         raise InvalidInput(f"A proposal to {kind} does not take {', '.join(unknown)}.")
     return kind

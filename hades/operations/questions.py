@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from hades.domain.answer import Answer, Recall
 from hades.domain.graph import Reason
@@ -14,10 +14,10 @@ from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
 from hades.operations.indexing import catch_up, index_pending, ready
 from hades.operations.inside import Inside
+from hades.operations.inside import topics_of as topics_of
 from hades.operations.parameters import (
-    AboutUser,
     Budget,
-    By,
+    Filters,
     Limit,
     ModelName,
     Question,
@@ -65,15 +65,9 @@ def search(
             choices=RETRIEVERS,
         ),
     ] = None,
-    tag: Tag = None,
-    kind: TopicKind = None,
-    glob: TopicGlob = None,
-    about: AboutUser = None,
-    since: Since = None,
-    until: Until = None,
-    by: By = "written",
     turns: Turns = None,
     on_progress: Progress | None = None,
+    **filters: Unpack[Filters],
 ) -> list[Hit]:
     """Find the passages that match a question best.
 
@@ -90,24 +84,13 @@ def search(
 
     retrievers = chosen_retrievers(retriever)
     before = clean_turns(turns)
-    scope = inside.scope(tag, kind, topics_of(glob, about), since, until, by)
+    scope = inside.scope(**filters)
     ready(inside, question, on_progress)
     sought, near = in_context(question, before)
     gains = inside.engine.gains(scope, sought, near, on_progress)
     return inside.finder.search(
         scope, sought, limit=limit, retrievers=retrievers, on_progress=on_progress, gains=gains
     )
-
-
-def topics_of(glob: str | None, about: str | None) -> str | None:
-    """Return the pattern of the topics to search: `glob`, or all topics of a user."""
-    if about is None:
-        return glob
-    if glob is not None:
-        raise InvalidInput("Give `about` or `glob`, not both.")
-    from hades.lifecycle.distil import folder_of
-
-    return f"{folder_of(about)}*"
 
 
 @operation("POST", "/recall", asks=True)
@@ -118,15 +101,9 @@ def recall(
     budget: Budget = None,
     mode: QuestionMode = None,
     plan: QuestionPlan = None,
-    tag: Tag = None,
-    kind: TopicKind = None,
-    glob: TopicGlob = None,
-    about: AboutUser = None,
-    since: Since = None,
-    until: Until = None,
-    by: By = "written",
     turns: Turns = None,
     on_progress: Progress | None = None,
+    **filters: Unpack[Filters],
 ) -> Recall:
     """Collect the passages and paths that answer a question.
 
@@ -140,7 +117,7 @@ def recall(
     topics to what is known about a user (see `distil`). `reasons` lists everything that was cut or
     done in another way.
     """
-    scope = inside.scope(tag, kind, topics_of(glob, about), since, until, by)
+    scope = inside.scope(**filters)
     how = {"budget": budget, "mode": mode, "plan": plan, "turns": turns}
     return _recalled(inside, scope, question, how, on_progress)
 
@@ -178,13 +155,6 @@ def ask(
     budget: Budget = None,
     mode: QuestionMode = None,
     plan: QuestionPlan = None,
-    tag: Tag = None,
-    kind: TopicKind = None,
-    glob: TopicGlob = None,
-    about: AboutUser = None,
-    since: Since = None,
-    until: Until = None,
-    by: By = "written",
     turns: Turns = None,
     model: ModelName = None,
     keep_unsupported: Annotated[
@@ -195,6 +165,7 @@ def ask(
         bool, Param("Only estimate the tokens of the model; send nothing.", flag="--dry-run")
     ] = False,
     on_progress: Progress | None = None,
+    **filters: Unpack[Filters],
 ) -> Answer:
     """Answer a question in sentences, each with its source.
 
@@ -208,7 +179,7 @@ def ask(
     if model is None and (dry_run or keep_unsupported):
         raise InvalidInput("dry_run and keep_unsupported need a model: name one.")
     chat = None if model is None else open_chat_model(model)
-    scope = inside.scope(tag, kind, topics_of(glob, about), since, until, by)
+    scope = inside.scope(**filters)
     how = {"budget": budget, "mode": mode, "plan": plan, "turns": turns, "quotes": True}
     recalled = _recalled(inside, scope, question, how, on_progress)
     if chat is not None and recalled.tokens > room_for(chat):
@@ -245,12 +216,11 @@ def sample_questions(inside: Inside, limit: Limit = 4) -> list[str]:
     engine = inside.engine
     scope = inside.scope()
     catch_up(inside, None)
-    how: dict[str, Any] = {"budget": None, "mode": None, "plan": None, "on_progress": None}
     key = (inside.store.changefeed.revision(), scope, limit)
     if engine.samples[0] != key:
 
         def ask(question: str) -> Answer:
-            return extracted(inside, engine.recall(scope, question, quotes=True, **how))
+            return extracted(inside, engine.recall(scope, question, quotes=True))
 
         engine.samples = key, samples(inside.store, scope.space, scope.as_of, ask, limit)
     return list(engine.samples[1])
@@ -276,7 +246,7 @@ def rank(
 
     The systems are `dense`, `words`, `hybrid`, `ppr`, `fusion` and `full`.
     """
-    scope = inside.scope(tag, kind, glob, since, until)
+    scope = inside.scope(tag=tag, kind=kind, glob=glob, since=since, until=until)
     ready(inside, question, on_progress)
     return inside.engine.rank(scope, question, system, limit, on_progress)
 

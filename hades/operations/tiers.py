@@ -89,24 +89,26 @@ def archive(
         return {**home} if home["states"] else {**home, "why": "No text of it is in the archive."}
     topics = inside.store.topics
     before = _before(inside, older_than)
-    found = archiving.old_versions(inside.store.database, inside.space_id, before, keep_versions)
+    old_versions = archiving.old_versions(
+        inside.store.database, inside.space_id, before, keep_versions
+    )
     pending = maintenance.pending(inside)
     old = f"older than {older_than} and not among the last {keep_versions} of its topic"
     waits = f"; {counted(pending, 'state')} must be indexed first: run `hades index`"
-    why = {} if found else {"why": f"No version is {old}{waits if pending else ''}."}
+    why = {} if old_versions else {"why": f"No version is {old}{waits if pending else ''}."}
     if dry_run:
-        sizes = [length for versions in found.values() for length in versions.values()]
+        sizes = [length for versions in old_versions.values() for length in versions.values()]
         return {"states": len(sizes), "bytes": sum(sizes), "not_indexed": pending, **why}
     done = {"states": 0, "bytes": 0, "objects": 0, "archived_bytes": 0, "not_indexed": pending}
     if to is not None:
         inside.finish_owed()  # remove what is left to remove at the former place
-    if to is not None or found:
+    if to is not None or old_versions:
         with inside.write("archive") as write:
             write.logged = False
             topics.archive.use(to or inside.settings.archive)
-    for number, (topic, versions) in enumerate(found.items()):
+    for number, (topic, versions) in enumerate(old_versions.items()):
         if on_progress is not None:
-            on_progress("archiving topics", number, len(found))
+            on_progress("archiving topics", number, len(old_versions))
         _move(inside, topic, versions, done)
     return {**_finished(inside, done), "in_archive": topics.archive.states(), **why}
 
@@ -118,12 +120,12 @@ def tiers(inside: Inside) -> list[Tier]:
     Each tier has its size, its limit, and its hits and misses. `where` is its location or, if the
     tier is absent, the reason. This call loads no data.
     """
-    found = [tier for engine in inside.engines.values() for tier in engine.tiers()]
-    found += inside.store.tiers()
-    names = {tier.name for tier in found}
-    found += [Tier(name, why) for name, why in NOT_THERE.items() if name not in names]
+    listed = [tier for engine in inside.engines.values() for tier in engine.tiers()]
+    listed += inside.store.tiers()
+    names = {tier.name for tier in listed}
+    listed += [Tier(name, why) for name, why in NOT_THERE.items() if name not in names]
     order = list(NOT_THERE)
-    return sorted(found, key=lambda tier: order.index(tier.name))
+    return sorted(listed, key=lambda tier: order.index(tier.name))
 
 
 def _move(inside: Inside, topic: str, versions: Mapping[int, int], done: dict[str, int]) -> None:

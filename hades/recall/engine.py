@@ -91,10 +91,10 @@ class RecallEngine:
         scope: Scope,
         question: str,
         *,
-        budget: int | None,
-        mode: str | None,
-        plan: Plan | Mapping[str, Any] | None,
-        on_progress: Progress | None,
+        budget: int | None = None,
+        mode: str | None = None,
+        plan: Plan | Mapping[str, Any] | None = None,
+        on_progress: Progress | None = None,
         turns: Sequence[str] = (),
         quotes: bool = False,
         clock: Clock = time.perf_counter,
@@ -159,7 +159,8 @@ class RecallEngine:
             query, when = self._open(run, moment, scope, here, ends or (), on_progress, turns)
             searched = replace(asked, text=sought)
             retrieved = self.find(run, query, searched, when, encoding, near)
-            ranking = self._rank(run, retrieved, chosen.reranker.m)
+            reader = reader_of(self.finder.encoder)
+            ranking = rank_candidates(run, retrieved, self.ranker, reader, chosen.reranker.m)
             related = None
             if relation is not None:
                 related, ranking = find_related(run, retrieved, ranking, relation)
@@ -249,11 +250,8 @@ class RecallEngine:
         encoding = start_encoding(run, self.finder.encoder, asked.text)
         when = self.time(run, scope, query, asked, now)
         retrieved = self.find(run, query, asked, when, encoding)
-        return retrieved, self._rank(run, retrieved, _ALL_CANDIDATES)
-
-    def _rank(self, run: Run, retrieved: Retrieved, limit: int) -> Ranking:
         reader = reader_of(self.finder.encoder)
-        return rank_candidates(run, retrieved, self.ranker, reader, limit)
+        return retrieved, rank_candidates(run, retrieved, self.ranker, reader, _ALL_CANDIDATES)
 
     def find(
         self,
@@ -373,7 +371,12 @@ class RecallEngine:
         if self._boundaries[0] != revision:
             edges = self.finder.graphs.tables["edges"]
             planned = np.array(self._store.topics.planned(since), np.int64)
-            columns = (edges["valid_from"], edges["valid_to"], self.finder.indexes.turns, planned)
+            columns = (
+                edges["valid_from"],
+                edges["valid_to"],
+                self.finder.indexes.boundaries,
+                planned,
+            )
             later = np.concatenate([column[column > since] for column in columns])
             self._boundaries = revision, np.unique(later)
         moments = self._boundaries[1]

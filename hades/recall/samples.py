@@ -15,7 +15,7 @@ from hades.domain.answer import Answer
 from hades.domain.graph import Edge
 from hades.domain.statement import relation_words
 from hades.domain.times import AsOf
-from hades.language.english.threads import is_decision
+from hades.language.english.decisions import is_decision
 from hades.language.patterns import lazy_pattern
 from hades.language.sentences import plain_sentence, sentences
 from hades.language.wording import spoken
@@ -91,11 +91,11 @@ def _candidates(store: Store, space: int, as_of: AsOf) -> Iterator[tuple[str, st
         texts = store.topics.contents({row.id for row in rows}, lost_ok=True)
         kinds.append([[*_of_text(row, texts.get(row.id, ""))] for row in rows])
     kinds += [[[(THEMES, "")]], facts]
-    for row in zip_longest(*map(_in_turn, kinds)):
+    for row in zip_longest(*map(_alternating, kinds)):
         yield from (sample for sample in row if sample and sample[0])
 
 
-def _in_turn(sources: Iterable[list[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
+def _alternating(sources: Iterable[list[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
     """Yield the first question of each source, then the second ones."""
     for row in zip_longest(*sources):
         yield from filter(None, row)

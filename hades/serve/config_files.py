@@ -73,7 +73,7 @@ class ConfigChange:
         if self.after is None:
             return None
         file = self.file
-        if _read(file) != self.before:
+        if _bytes_of(file) != self.before:
             raise Conflict(f"{file} was changed meanwhile: nothing was written, try again.")
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -106,7 +106,7 @@ def application_folder() -> Path:
 
 def read_config(file: Path) -> tuple[bytes | None, dict[str, Any]]:
     """Return the bytes of a file (None: it is missing) and the object in it."""
-    before = _read(file)
+    before = _bytes_of(file)
     if before is None or not before.strip():
         return before, {}
     try:
@@ -132,7 +132,7 @@ def encode_config(config: dict[str, Any], before: bytes | None) -> bytes:
         return (json.dumps(config, indent=indent) + "\n").encode()
 
 
-def _read(file: Path) -> bytes | None:
+def _bytes_of(file: Path) -> bytes | None:
     try:
         return file.read_bytes()
     except FileNotFoundError:

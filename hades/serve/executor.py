@@ -23,7 +23,7 @@ from hades.ingest.folder_lock import folder_lock
 from hades.memory import Memory, View
 from hades.opening import open as open_memory
 from hades.operations.indexing import (
-    index_in_turns,
+    index_fairly,
     index_share,
     is_behind,
     vectors_missing,
@@ -166,7 +166,7 @@ class Executor:
             if checked:
                 if is_behind(memory.inside):
                     raise _NotIndexed
-                self._index_in_turns(memory)
+                self._index_fairly(memory)
             if valid is None and known is None:
                 return call(memory)
             return call(memory.at(valid, known=known))
@@ -237,14 +237,14 @@ class Executor:
 
         return self.pools["work"].submit(caller.name, run)
 
-    def _index_in_turns(self, memory: Memory) -> None:
+    def _index_fairly(self, memory: Memory) -> None:
         """Start background indexing, unless it is running or nothing of this space waits."""
         idle = self._embedding is None or self._embedding.done()
         if idle and (memory.pending or vectors_missing(memory.inside)):
             writing = self._writable()
             report = self._stopping(lambda *_: None)
             self._embedding = self.pools["embed"].submit(
-                memory.space, lambda: index_in_turns(writing.in_space(memory.space).inside, report)
+                memory.space, lambda: index_fairly(writing.in_space(memory.space).inside, report)
             )
 
     def index_now(self, space: str) -> None:
@@ -259,7 +259,7 @@ class Executor:
         def index() -> None:
             memory = writing.in_space(space)
             index_share(memory.inside)
-            self._index_in_turns(memory)
+            self._index_fairly(memory)
 
         return self.pools["index"].submit(space, index)
 

@@ -153,7 +153,7 @@ class Activity(StorePart):
         reader = ListReader(
             read=read,
             touched=partial(self._edges_touched, space),
-            until=partial(self._next_turn, space),
+            until=partial(self._next_boundary, space),
             id_of=lambda row: row[0],
             key=lambda row: (row[1], row[0]),
         )
@@ -171,13 +171,13 @@ class Activity(StorePart):
         """Return edges as (id, when it began or ended last)."""
         near = f"AND {touching('e', 'both')} " if nodes is not None else ""
         near += "AND e.id = ANY(:ids) " if ids is not None else ""
-        turn = "CASE WHEN e.valid_to <= :valid THEN e.valid_to ELSE e.valid_from END"
+        changed_at = "CASE WHEN e.valid_to <= :valid THEN e.valid_to ELSE e.valid_from END"
         return self._database.rows(
-            f"SELECT e.id, {turn} "
+            f"SELECT e.id, {changed_at} "
             "FROM edges e JOIN relations r ON r.id = e.relation AND r.name <> :alike "
             f"WHERE {'+' * bool(near)}e.space = :space AND {believed('e', ':known')} "
             f"AND e.valid_from <= :valid {near}"
-            f"ORDER BY {turn} DESC, e.id DESC LIMIT :limit",
+            f"ORDER BY {changed_at} DESC, e.id DESC LIMIT :limit",
             space=space,
             alike=SIMILAR_TO,
             **self._database.named_moment(as_of),
@@ -211,18 +211,18 @@ class Activity(StorePart):
             stand.change,
             space,
         )
-        return None if any(max(turns) > now for _, *turns in rows) else {row[0] for row in rows}
+        return None if any(max(times) > now for _, *times in rows) else {row[0] for row in rows}
 
-    def _next_turn(self, space: int, now: int) -> int:
+    def _next_boundary(self, space: int, now: int) -> int:
         """Return when the next written edge begins or ends."""
-        turns = self._database.row(
+        times = self._database.row(
             "SELECT min(CASE WHEN valid_from > :now THEN valid_from END), "
             "min(CASE WHEN valid_to > :now THEN valid_to END) "
             "FROM edges WHERE space = :space AND retired_at IS NULL",
             space=space,
             now=now,
         )
-        return min((turn for turn in turns if turn is not None), default=FOREVER)
+        return min((time for time in times if time is not None), default=FOREVER)
 
     def nodes(self, space: int, topic: str, limit: int) -> list[int]:
         """Return the nodes of a topic and the topics below it, and of the entities that are their

@@ -128,7 +128,7 @@ class Archive:
         """Return the content of a version from an object, or raise LostObject or DamagedObject."""
         contents = self.kept.get(name)
         if contents is None:
-            contents = self._read(name)
+            contents = self._unpacked_object(name)
             self.kept.put(name, contents, sum(map(len, contents.values())))
         if version not in contents:
             raise DamagedObject(
@@ -149,7 +149,7 @@ class Archive:
         self.fill(record)
         return tuple(record.values())
 
-    def _read(self, name: str) -> dict[int, bytes]:
+    def _unpacked_object(self, name: str) -> dict[int, bytes]:
         try:
             if (known := _NAME.fullmatch(name)) is None:
                 raise ValueError("this is not the name of an object")
@@ -200,7 +200,7 @@ class Archive:
         )
         for name, count, first, last in rows:
             try:
-                versions = self._read(name).keys()
+                versions = self._unpacked_object(name).keys()
                 if sum(first <= version <= last for version in versions) < count:
                     raise DamagedObject(f"The object {name} lacks versions.")
             except LostObject as error:

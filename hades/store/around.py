@@ -11,11 +11,11 @@ from typing import Any
 
 from hades.domain.graph import NodeKind, row_of
 from hades.store.catalogue import TABLES, quoted
-from hades.store.excerpt import COUNTED_AT_MOST, EDGES_AT_MOST
+from hades.store.excerpt import EDGES_AT_MOST
 from hades.store.store import Store
 
 Rows = dict[str, list[tuple[Any, ...]]]
-"""For each table, whole rows, in the order of the columns. `counts` has (entity, mentions)."""
+"""For each table, whole rows, in the order of the columns."""
 
 _OF_TOPICS = ("states", "heads", "sources")
 _OF_CHUNKS = ("placements", "presences", "mentions", "derived_edges")
@@ -39,7 +39,7 @@ def rows_around(
         ends |= {*_column(rows, table, "source"), *_column(rows, table, "target")}
     topics |= {row_of(node) for node in ends if NodeKind.TOPIC.has(node)}
     own = list(topics)
-    rows["topics"] = _select(store, "topics", "id = ANY(?) AND space = ?", own, space)
+    rows["topics"] = _select(store, "topics", "id = ANY(?)", own)
     for table in _OF_TOPICS:
         rows[table] = _select(store, table, "topic = ANY(?)", own)
     rows["states"] = [store.topics.archive.filled(row) for row in rows["states"]]
@@ -51,11 +51,6 @@ def rows_around(
     entities |= {*_column(rows, "merges", "target")}
     rows["entities"] = _select(store, "entities", "id = ANY(?)", list(entities))
     rows["names"] = _select(store, "names", "entity = ANY(?)", list(entities))
-    rows["counts"] = store.database.rows(
-        "SELECT e.entity, count(*) FROM (SELECT m.entity FROM mentions m WHERE m.entity = ANY(?) "
-        f"LIMIT {COUNTED_AT_MOST * 100}) e GROUP BY e.entity",
-        list(entities),
-    )
     for table, users in _BY_NAME.items():
         named = {row for user in users for row in _column(rows, user, table[:-1])}
         rows[table] = _select(store, table, "id = ANY(?)", list(named))

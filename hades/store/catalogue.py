@@ -123,13 +123,13 @@ def _table(
     key: tuple[str, ...] = (),
     exported: bool = True,
     shifted: bool = True,
-    **said: Column,
+    **overrides: Column,
 ) -> tuple[str, Table]:
     """Return a table by its SQL, with the columns described in `said`."""
     columns = {column: _column(column, text) for column, text in columns_of(_SQL[table])[1].items()}
     if many := re.search(r"PRIMARY KEY \(([^()]*)\)", _SQL[table]):
         key = tuple(many[1].split(", "))
-    return table, Table(columns | said, key or (next(iter(columns)),), exported, shifted)
+    return table, Table(columns | overrides, key or (next(iter(columns)),), exported, shifted)
 
 
 def _read_fields(text: str) -> object:

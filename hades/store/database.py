@@ -208,13 +208,13 @@ class Database(ABC):
 
     def number(self, sql: str, *values: Any, **named: Any) -> int | None:
         """Return `value` of a query for a whole number."""
-        found: int | None = self.value(sql, *values, **named)
-        return found
+        value: int | None = self.value(sql, *values, **named)
+        return value
 
     def text(self, sql: str, *values: Any, **named: Any) -> str | None:
         """Return `value` of a query for a text."""
-        found: str | None = self.value(sql, *values, **named)
-        return found
+        value: str | None = self.value(sql, *values, **named)
+        return value
 
     def column(self, sql: str, *values: Any, **named: Any) -> list[Any]:
         """Return the first value of every row."""

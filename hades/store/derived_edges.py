@@ -388,7 +388,7 @@ def _is_module(path: str, name: str) -> bool:
     return f"/{stem}".endswith(f"/{steps}")
 
 
-def _edge(number: int, ends: tuple[Node, str, Node], times: _Times, **said: Any) -> Edge:
+def _edge(number: int, ends: tuple[Node, str, Node], times: _Times, **further: Any) -> Edge:
     source, relation, target = ends
     return Edge(
         id=number,
@@ -398,7 +398,7 @@ def _edge(number: int, ends: tuple[Node, str, Node], times: _Times, **said: Any)
         valid_from=from_micros(times.valid_from),
         valid_to=from_micros_or_none(None if times.valid_to == FOREVER else times.valid_to),
         recorded_at=from_micros(times.recorded_at),
-        **said,
+        **further,
     )
 
 

@@ -30,8 +30,8 @@ def edge_place(edge: Edge) -> Place:
     """Return the sort key of an edge in the list (see `Place`)."""
     # The hash is needed because edges that follow from mentions all have the number 0.
     ends = (edge.source.name, edge.relation, edge.target.name)
-    said = json.dumps([*ends, iso(edge.valid_from), iso(edge.recorded_at)]).encode()
-    mark = blake2b(said, digest_size=_MARK_BYTES).hexdigest()
+    identity = json.dumps([*ends, iso(edge.valid_from), iso(edge.recorded_at)]).encode()
+    mark = blake2b(identity, digest_size=_MARK_BYTES).hexdigest()
     return int(edge.id <= 0), abs(edge.id), mark
 
 
@@ -39,19 +39,19 @@ def edges_after(
     store: Store, space: int, wanted: EdgeFilter, as_of: AsOf, after: Place, limit: int
 ) -> list[Edge]:
     """Return at most `limit` edges that pass a filter and come after the sort key `after`."""
-    found: list[Edge] = []
+    edges: list[Edge] = []
     if after[0] == 0:
-        found = store.edges.find(space, replace(wanted, beyond=after[1], limit=limit), as_of)
+        edges = store.edges.find(space, replace(wanted, beyond=after[1], limit=limit), as_of)
         after = (1, 0, "")
-    if after[1] == 0 and len(found) < limit:
-        found += _beyond(after, store.derived_edges.documents(space, wanted, as_of))
+    if after[1] == 0 and len(edges) < limit:
+        edges += _beyond(after, store.derived_edges.documents(space, wanted, as_of))
     last: int | None = max(after[1] - 1, 0)
-    while last is not None and len(found) < limit:
+    while last is not None and len(edges) < limit:
         # Reading starts at the last edge of the page before, so a few more are needed to fill one.
-        part = replace(wanted, beyond=last, limit=limit - len(found) + _MORE)
+        part = replace(wanted, beyond=last, limit=limit - len(edges) + _MORE)
         derived, last = store.derived_edges.page(space, part, as_of)
-        found += _beyond(after, derived)
-    return found[:limit]
+        edges += _beyond(after, derived)
+    return edges[:limit]
 
 
 def _beyond(after: Place, edges: list[tuple[int, Edge]]) -> list[Edge]:

@@ -178,9 +178,9 @@ class _Bucket:
         except self._missing:
             raise
         except (self._failed, OSError, ValueError) as error:
-            said = str(error).partition("\n")[0]
-            kind = RefusedByServer if _REFUSED.search(said) else Unavailable
-            raise kind(f"The archive {self.place} cannot be used: {said}.") from error
+            reason = str(error).partition("\n")[0]
+            kind = RefusedByServer if _REFUSED.search(reason) else Unavailable
+            raise kind(f"The archive {self.place} cannot be used: {reason}.") from error
 
 
 def _accepted(place: str, name: str, size: int) -> int:

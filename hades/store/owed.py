@@ -64,9 +64,9 @@ def _rows(database: Database) -> dict[str, list[tuple[str, str]]]:
     Logs, indexes and leftover files belong to one role. Rewriting tables and removing archived
     objects is done for all roles.
     """
-    found: dict[str, list[tuple[str, str]]] = {}
+    by_kind: dict[str, list[tuple[str, str]]] = {}
     for named, mark in database.rows("SELECT what, mark FROM owed"):
         what, _, role = named.partition("@")
         if what == REWRITE or what.startswith(ARCHIVE) or role == database.owes[1:]:
-            found.setdefault(what, []).append((named, mark))
-    return found
+            by_kind.setdefault(what, []).append((named, mark))
+    return by_kind

@@ -101,7 +101,9 @@ class Proposals(StorePart):
         )
         change = _text(_without_evidence(fields))
         waiting = [_proposal(row) for row in rows]
-        return [found for found in waiting if _text(_without_evidence(found.fields)) == change]
+        return [
+            proposal for proposal in waiting if _text(_without_evidence(proposal.fields)) == change
+        ]
 
     def refused_for(self, space: int, topic: str) -> list[Proposal]:
         """Return the refused notes whose reason may name a version of this topic."""

@@ -282,14 +282,14 @@ def _summaries(database: Database, space: int, topics: set[int], names: set[str]
             return True
 
     rows = database.rows("SELECT id, name FROM topics WHERE space = ? AND kind = ?", space, KIND)
-    found = {topic for topic, name in rows if say(name)}
-    return found | set(
+    naming = {topic for topic, name in rows if say(name)}
+    return naming | set(
         database.column(
             "WITH RECURSIVE held(state) AS (SELECT id FROM states WHERE topic = ANY(?1) "
             "UNION SELECT o.summary FROM originals o JOIN held h ON h.state = o.state) "
             "SELECT DISTINCT s.topic FROM held h JOIN states s ON s.id = h.state "
             "WHERE s.topic <> ALL(?1)",
-            sorted(topics | found),
+            sorted(topics | naming),
         )
     )
 

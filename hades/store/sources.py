@@ -73,17 +73,17 @@ class Sources:
     def commits(self, topics: Sequence[int], as_of: AsOf) -> list[CommitRow]:
         """Return the commits of topics (given as nodes) up to a moment, newest first."""
         valid, known = self._database.moment(as_of)
-        found = []
+        commits = []
         ids = [node >> 3 for node in topics]
         rows = self._database.rows(_COMMITS, topics=ids, valid=valid, known=known)
         for topic, version, when, recorded, text in rows:
             metadata = json.loads(text)
-            said = [metadata.get(name) for name in ("commit", "author", "message")]
-            if all(isinstance(value, str) for value in said):  # a note may have these keys, too
-                found.append(
-                    CommitRow(topic, version, from_micros(when), from_micros(recorded), *said)
+            values = [metadata.get(name) for name in ("commit", "author", "message")]
+            if all(isinstance(value, str) for value in values):  # a note may have these keys, too
+                commits.append(
+                    CommitRow(topic, version, from_micros(when), from_micros(recorded), *values)
                 )
-        return found
+        return commits
 
     def put(
         self, space: int, topic: str, root: str, fingerprint: bytes, kind: str, title: str

@@ -194,9 +194,9 @@ class States:
 
     def id(self, space: int, topic: str) -> int:
         """Return the number of a topic, or raise NotFound."""
-        if (found := self._find(space, topic)) is None:
+        if (topic_id := self._find(space, topic)) is None:
             raise self._missing(space, topic)
-        return found
+        return topic_id
 
     def make_whole(self, topic: int, version: int) -> None:
         """Store a version whole instead of as a delta. Call it inside a write."""

@@ -87,7 +87,7 @@ class Topics(States):
               AND s.valid_from >= :since AND s.valid_from < :until
             ORDER BY {order} LIMIT :limit
         """
-        found = self._database.rows(
+        selected = self._database.rows(
             sql,
             space=space,
             **self._database.named_moment(as_of),
@@ -100,7 +100,7 @@ class Topics(States):
             until=to_micros(wanted.until) if wanted.until else FOREVER,
             limit=NO_LIMIT if wanted.limit is None else wanted.limit,
         )
-        rows = [*found]
+        rows = [*selected]
         texts = self.contents((row[-1] for row in rows), lost_ok=True) if wanted.preview else {}
         with intact("A topic of this space"):
             return [
@@ -138,7 +138,7 @@ class Topics(States):
         These are notes with one of the chunks, and notes among the newest `recent` states that were
         written after the change `since`.
         """
-        found = self._database.rows(
+        matching = self._database.rows(
             "SELECT state FROM placements WHERE chunk = ANY(?1) UNION SELECT id FROM "
             "(SELECT id, change FROM states ORDER BY id DESC LIMIT ?2) l WHERE l.change > ?3",
             chunks,
@@ -151,7 +151,7 @@ class Topics(States):
             "LEFT JOIN changes c ON c.number = s.change LEFT JOIN actors a ON a.id = c.actor "
             "WHERE s.id = ANY(?1) AND t.latest = s.id AND +t.space = ?2 AND t.kind = 'note' "
             "AND t.planned = 0 AND s.level = 0 AND s.encoding IS NOT NULL ORDER BY s.id",
-            [state for (state,) in found],
+            [state for (state,) in matching],
             space,
         )
         return {state: row for state, *row in rows}

@@ -32,7 +32,7 @@ ELSE max(CASE p.phase WHEN {Phase.LARGE} THEN {Rank.LARGE_WORDS} ELSE {Rank.SMAL
 """
 """The `Rank` of a state. A small version behind a large one of its topic has the rank of the large
 one, so that versions stay in order."""
-_IN_TURN = f"""
+_FAIR_ORDER = f"""
 SELECT state, space, name, version, phase, outline, actor, rank FROM (
   SELECT w.*, row_number() OVER (PARTITION BY space, actor ORDER BY rank, state) AS place FROM (
     SELECT p.state, t.space, t.name, s.version, p.phase, p.outline,
@@ -54,12 +54,12 @@ ORDER BY p.ordinal LIMIT ?3
 class Waiting(StorePart):
     """The states that wait to be indexed."""
 
-    def in_turn(self, space: int | None, of_each: int) -> list[Pending]:
+    def fair_order(self, space: int | None, of_each: int) -> list[Pending]:
         """Return the first `of_each` states of every queue of a space (None: of all spaces).
 
         The first states of all queues come first, then the second ones, and so on.
         """
-        rows = self._database.rows(_IN_TURN, space, of_each)
+        rows = self._database.rows(_FAIR_ORDER, space, of_each)
         return [Pending(*row) for row in rows]
 
     def are_many(self, space: int) -> bool:

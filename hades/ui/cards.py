@@ -30,16 +30,16 @@ def passage_card(
     number: int,
     passage: Passage,
     judge: Judge | None = None,
-    said: Sequence[str] = (),
+    marked: Sequence[str] = (),
 ) -> Element:
-    """Draw a passage: where it stands, since when it holds, and its text with what was `said`."""
+    """Draw a passage: where it stands, since when it holds, and its text with sentences marked."""
     chunk = passage.chunk
     with box("card", "article", id=f"passage-{number}") as card:
         with box("line spread"):
             _place(frame, number, chunk, f", {lines_of(passage)}")
             if judge is not None:
                 _thumbs(f"passage:{number}", f"passage {number}", judge)
-        _chunk_text(chunk, said)
+        _chunk_text(chunk, marked)
         with box("line"):
             if passage.valid_to is None:
                 text(f"since {day(passage.valid_from)}", "chip")
@@ -68,13 +68,13 @@ def _place(frame: Frame, number: int, chunk: Chunk, more: str = "") -> None:
         text(f"version {chunk.version}{more}", "muted small")
 
 
-def _chunk_text(chunk: Chunk, said: Sequence[str]) -> None:
+def _chunk_text(chunk: Chunk, marked: Sequence[str]) -> None:
     """Draw the text of a passage, from a little before what was said if that is far down."""
-    start, end = place_said(chunk.text, said[0]) if said else (0, 0)
+    start, end = place_said(chunk.text, marked[0]) if marked else (0, 0)
     first = max(0, start - CHARACTERS_SHOWN // 3) if end > CHARACTERS_SHOWN else 0
     last = first + CHARACTERS_SHOWN
     words = "…" * bool(first) + chunk.text[first:last] + "…" * (last < len(chunk.text))
-    stored(chunk.topic, words, "text", said)
+    stored(chunk.topic, words, "text", marked)
 
 
 def fact_card(frame: Frame, number: int, fact: Fact) -> Element:
@@ -105,8 +105,10 @@ def path_card(frame: Frame, number: int, path: Path, judge: Judge | None = None)
                     relation = step.relation.replace("_", " ")
                     arrow = f"{relation} →" if step.forward else f"← {relation}"
                     if step.chunk:
-                        said = one_line(step.snippet) or f"stated in {one_line(step.chunk)}"
-                        link(arrow, chunk_address(frame, step.chunk), "muted small", title=said)
+                        statement = one_line(step.snippet) or f"stated in {one_line(step.chunk)}"
+                        link(
+                            arrow, chunk_address(frame, step.chunk), "muted small", title=statement
+                        )
                     else:
                         text(arrow, "muted small")
                     _node(frame, step.target)
@@ -133,10 +135,10 @@ def theme_card(frame: Frame, number: int, theme: Theme) -> Element:
 
 
 def source_address(
-    frame: Frame, topic: str, version: int | None, chunk: int | None = None, said: str = ""
+    frame: Frame, topic: str, version: int | None, chunk: int | None = None, sentence: str = ""
 ) -> str:
-    """Return the address of a version of a topic, with a passage or what it `said` marked."""
-    marked = {"chunk": chunk, "said": said[:SAID_CHARACTERS]}
+    """Return the address of a version of a topic, with a passage or a sentence marked."""
+    marked = {"chunk": chunk, "said": sentence[:SAID_CHARACTERS]}
     return frame.address("/source", topic=topic, version=version, **marked)
 
 

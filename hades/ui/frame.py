@@ -91,7 +91,7 @@ class Frame:
         self.at: str | None = query.pop("at", None)
         self.by_known = query.pop("axis", "") == "known"
         """Whether `at` is what was known then, instead of what was true then."""
-        self._said = ""
+        self._outcome = ""
         self._undo: WriteGroup | None = None
         self._draw = draw
         self._role = role
@@ -126,22 +126,22 @@ class Frame:
         given = {name: str(value) for name, value in kept.items() if value not in (None, "")}
         return path + (f"?{urlencode(given, quote_via=quote)}" if given else "")
 
-    async def do(self, said: str, change: Awaitable[object]) -> None:
+    async def do(self, outcome: str, change: Awaitable[object]) -> None:
         """Wait for a change, then draw the page again with what was done, or show why not.
 
         If it returns the change that undoes it, the page offers that.
         """
         with self.errors():
             done = await change
-            self._said = said
+            self._outcome = outcome
             self._undo = done if isinstance(done, WriteGroup) else None
             await self.read_spaces()
             await self.show(**self.query)
 
-    def note_done(self, said: str, undo: WriteGroup | None) -> None:
+    def note_done(self, outcome: str, undo: WriteGroup | None) -> None:
         """Say what was done, with a button that undoes it if it can be undone."""
         with box("note line spread", role="status"):
-            text(said[:500])
+            text(outcome[:500])
             if undo is not None:
                 take_back = partial(self.visitor.make, self.space, undo)
                 button("Undo", lambda: self.do("Undone.", take_back()), "small")
@@ -336,13 +336,13 @@ class Frame:
 
     async def _draw_page(self) -> None:
         self.visitor.require(self._role, self.space)
-        if self._said:
-            self.note_done(self._said, self._undo)
-            self._said = ""
+        if self._outcome:
+            self.note_done(self._outcome, self._undo)
+            self._outcome = ""
         await self._draw(self)
 
 
-async def found(
+async def result_or(
     call: Awaitable[Result], missing: Result, *, but: type[HadesError] = NotFound
 ) -> Result:
     """Wait for a call and return its result, or `missing` if it raises the error `but`."""

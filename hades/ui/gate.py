@@ -195,10 +195,10 @@ def _elsewhere(request: Request, why: str) -> Response:
 
 
 def _form(why: str, place: str, status: int = 200) -> HTMLResponse:
-    said = f'<p class="error" role="alert">{escape(why[:300])}</p>' if why else ""
+    alert = f'<p class="error" role="alert">{escape(why[:300])}</p>' if why else ""
     return _page(
         "Sign in",
-        f"""{said}<form method="post" action="/sign-in?next={escape(quote(place, safe=""))}">
+        f"""{alert}<form method="post" action="/sign-in?next={escape(quote(place, safe=""))}">
         <label for="key">Your key</label>
         <input id="key" name="key" type="password" autocomplete="off" required autofocus>
         <button type="submit">Sign in</button></form>

@@ -29,11 +29,11 @@ _MARKDOWN.add_render_rule("link_close", lambda *_: "")
 _MARKDOWN.add_render_rule("image", lambda _self, tokens, at, *_: escape(tokens[at].content))
 
 
-def stored(topic: str, words: str, classes: str = "", said: Sequence[str] = ()) -> Element:
-    """Draw words of a topic: as Markdown with what was `said` marked, other files as they are."""
+def stored(topic: str, words: str, classes: str = "", marked: Sequence[str] = ()) -> Element:
+    """Draw words of a topic: as Markdown with sentences `marked`, other files as they are."""
     if PurePosixPath(topic).suffix.lower() not in _PROSE_SUFFIXES:
         return text(words, f"source {classes}", "pre")
-    for sentence in said:
+    for sentence in marked:
         start, end = place_said(words, sentence)
         words = words[:start] + _LINE.sub(_MARKED, words[start:end]) + words[end:]
     # Headings of the page itself are larger.

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import hades
 from hades.adapters.access import name_parts, topic_name
 from hades.adapters.conversation import Conversation
-from hades.adapters.messages import Message, said
+from hades.adapters.messages import Message, message_line
 
 ADAPTERS = [
     ("claude_agent_sdk", "claude-agent-sdk>="),
@@ -32,7 +32,7 @@ PDF = "Send me the reports as PDF from now on, never as spreadsheets."
 
 
 def spoken(message: Message) -> str:
-    return said(message["role"], message["content"])
+    return message_line(message["role"], message["content"])
 
 
 def user(text: str) -> Message:

@@ -16,7 +16,7 @@ from hades.evals.ladder import (
     COLUMNS,
     RUNGS,
     coherence,
-    is_bridge,
+    joins_gold,
 )
 from hades.evals.report import write_report
 from tests.shell import run_hades
@@ -80,10 +80,10 @@ def test_a_ladder_has_its_own_systems(coast: Path) -> None:
 
 def test_a_bridge_joins_two_gold_passages() -> None:
     gold = frozenset({"a", "b"})
-    assert is_bridge([{"a"}, set(), {"b"}], gold)
-    assert not is_bridge([{"a"}, set(), {"a"}], gold)
-    assert not is_bridge([{"a"}, set(), {"c"}], gold)
-    assert not is_bridge([{"a"}, *[set[str]()] * 4, {"b"}], gold)  # five steps
+    assert joins_gold([{"a"}, set(), {"b"}], gold)
+    assert not joins_gold([{"a"}, set(), {"a"}], gold)
+    assert not joins_gold([{"a"}, set(), {"c"}], gold)
+    assert not joins_gold([{"a"}, *[set[str]()] * 4, {"b"}], gold)  # five steps
 
 
 def test_coherence_is_the_mean_cosine_of_pairs() -> None:

@@ -54,7 +54,7 @@ def _background(
 
 
 def _waiting(memory: hades.Memory, space: int | None = None) -> list[tuple[str, Rank]]:
-    return [(p.topic, Rank(p.rank)) for p in memory.inside.store.waiting.in_turn(space, 100)]
+    return [(p.topic, Rank(p.rank)) for p in memory.inside.store.waiting.fair_order(space, 100)]
 
 
 def _have_vectors(memory: hades.Memory) -> set[str]:

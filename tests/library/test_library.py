@@ -7,6 +7,7 @@ import os
 import signal
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -20,7 +21,7 @@ from shell import Shell
 import hades
 from hades.context.text.answers import answer_lines
 from hades.context.text.layout import joined
-from hades.library import gathering
+from hades.library import calls, gathering, workers
 from hades.library import library as libraries
 from hades.library import volume as volumes
 from hades.library.library import Library
@@ -215,6 +216,28 @@ def test_a_volume_that_is_late_is_not_waited_for(
     assert missing == {f"{late}: no answer within 10.0 s"}
 
 
+def test_no_more_volumes_are_asked_at_once_than_the_cores_can_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "cores", lambda: 1)
+    asked = threading.BoundedSemaphore(calls.AT_ONCE_PER_CORE)
+    find = volumes.Volume.find
+
+    def counted(self: volumes.Volume, sought: volumes.Sought) -> volumes.VolumeCandidates | None:
+        assert asked.acquire(blocking=False)
+        time.sleep(0.01)
+        asked.release()
+        return find(self, sought)
+
+    monkeypatch.setattr(volumes.Volume, "find", counted)
+    with hades.open_library(tmp_path / "team.hades", volumes=9) as library:
+        for topic, text in NOTES.items():
+            library.remember(topic, text)
+        found = library.recall("Who leads sales?", plan=UNHURRIED)
+    assert _topics(found)[0] == "people/maya"
+    assert hades.Reason.VOLUME_MISSING not in {one.reason for one in found.reasons}
+
+
 @pytest.mark.slow
 def test_a_process_that_was_killed_is_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -337,6 +360,17 @@ def test_commands_make_and_ask_a_library(tmp_path: Path) -> None:
     assert "more.hades" in shell("library", "list")
     shell("library", "move", "more", "moved.hades")
     assert sum(volume["topics"] for volume in shell.json("library", "status")) == 1
+
+
+def test_memories_that_exist_become_a_library(tmp_path: Path) -> None:
+    old = Shell(tmp_path / "old.hades")
+    old("remember", "rooms/7", "Room 7 has ten chairs.")
+    shell = Shell(tmp_path / "team.hades")
+    shell.alone("library", "create", str(shell.path), "--volumes", "0")
+    assert "No volume takes topic" in shell.refused("remember", "rooms/8", "Room 8 is empty.")
+    shell("library", "add", "old.hades", "--name", "old")
+    shell("remember", "rooms/8", "Room 8 is empty.")
+    assert old.json("topics") == shell.json("topics")
 
 
 def test_one_memory_is_no_library(tmp_path: Path) -> None:

@@ -72,10 +72,10 @@ def reader_for(path: Path, rooted: str = "") -> Reader | None:
         entry = PLAIN_TEXT
     if entry is None:
         return None
-    return partial(_read, entry, {"rooted": rooted} if entry is CODE else {})
+    return partial(_read_document, entry, {"rooted": rooted} if entry is CODE else {})
 
 
-def _read(entry: ReaderEntry, known: dict[str, str], raw: bytes, topic: str) -> Document:
+def _read_document(entry: ReaderEntry, known: dict[str, str], raw: bytes, topic: str) -> Document:
     if not raw:
         raise Unreadable(f"{topic} is empty.")
     check_size(len(raw), topic)

@@ -169,10 +169,10 @@ def whatsapp(path: Path) -> Sessions:
     # A message that arrived late may be among those of the next day, so all are gathered first.
     gathered = Gathered()
     for line, date, clock, text in sent:
-        said = _SPEAKER.match(text)
-        if said and said[2].strip() and not _LEFT_OUT.fullmatch(said[2].strip()):
+        spoken = _SPEAKER.match(text)
+        if spoken and spoken[2].strip() and not _LEFT_OUT.fullmatch(spoken[2].strip()):
             day = _day(date, month_first)
-            turn = make_turn(said[1], said[2], f"{day} {clock}")
+            turn = make_turn(spoken[1], spoken[2], f"{day} {clock}")
             gathered.of(f"{path}, line {line}", name, day).append(turn)
     yield from gathered.sessions()
 
@@ -192,7 +192,7 @@ def _whatsapp_messages(path: Path) -> list[tuple[int, str, str, str]]:
             sent.append((number, stamp["date"], clock, [stamp["text"]]))
         elif sent:
             sent[-1][3].append(line)
-    return [(number, date, clock, "\n".join(said)) for number, date, clock, said in sent]
+    return [(number, date, clock, "\n".join(parts)) for number, date, clock, parts in sent]
 
 
 def _day(date: str, month_first: bool) -> str:

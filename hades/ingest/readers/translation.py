@@ -294,8 +294,8 @@ class Translation:
             while at < len(names) and names[at][0] <= part.end:
                 at += 1
             texts = dict.fromkeys(name for _, name in names[first:at] if name != part.heading)
-            found = (name for text in texts for name in name_of(text, Origin.HEADING))
-            yield replace(part, names=tuple(found))
+            headings = (name for text in texts for name in name_of(text, Origin.HEADING))
+            yield replace(part, names=tuple(headings))
 
     def _all_links(
         self, content: str, parts: Sequence[MarkdownPart], starts: Sequence[int]

@@ -119,11 +119,11 @@ def _whole_day(tokens: Sequence[tuple[str, int, int]], at: int) -> str:
 def read_period(words: QuestionWords, at: int) -> Period | None:
     """Return the period that begins, with its article, at word number `at`; None without one."""
     for pattern, read, _ in RULES:
-        if found := words.match(pattern, at):
-            period = read(words, *found)
+        if matched := words.match(pattern, at):
+            period = read(words, *matched)
             if period and period.since < period.until:
                 # The summer party is not a summer.
-                named = found[0]["the"] or words[at] in SEASONS or words[at][0].isdecimal()
+                named = matched[0]["the"] or words[at] in SEASONS or words[at][0].isdecimal()
                 noun = words[period.end][:1].isalpha() and words[period.end] not in STOP_WORDS
                 return None if noun and named and not period.clear else period
     return None
@@ -354,7 +354,7 @@ RULES = tuple(
         ),
         (
             rf"(?<!the ){_FOUR_DIGITS}",
-            lambda _, found, end: Period(*_months(int(found["year"]), 1, 12), end, False),
+            lambda _, matched, end: Period(*_months(int(matched["year"]), 1, 12), end, False),
             "2024: 2024-01-01 2025-01-01",
         ),
         (

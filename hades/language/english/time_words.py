@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from hades.domain.question import TimeKind, TimeWords, Wants
 from hades.language.english.detect import is_english
-from hades.language.english.intent import CHARACTERS_READ
+from hades.language.english.intent import CHARACTERS_READ, SUMMARY_ASKED
 from hades.language.english.lexicon import MONTHS, WEEKDAYS, changes, word_set
 from hades.language.english.periods import Period, QuestionWords, read_period, split_words
 from hades.language.patterns import lazy_pattern
@@ -138,9 +138,16 @@ def read_bare_time(text: str, now: datetime) -> TimeWords | None:
         words = QuestionWords(tuple(word for word, _, _ in tokens), now)
         start = 1 if words[0] in ("of", "for") else 0
         if period := read_period(words, start):
-            said = text[tokens[start][1] : tokens[period.end - 1][2]]
-            return TimeWords(TimeKind.DURING, said, period.since, period.until)
+            words_of_time = text[tokens[start][1] : tokens[period.end - 1][2]]
+            return TimeWords(TimeKind.DURING, words_of_time, period.since, period.until)
     return None
+
+
+def time_in_question(question: str, now: datetime) -> TimeWords | None:
+    """Return the time in a question, or the period of which it asks a summary; None without."""
+    time = read_time(question, now)
+    summary = SUMMARY_ASKED.match(question)
+    return read_bare_time(question[summary.end() :], now) if summary and time is None else time
 
 
 def happens_in(question: str, time: TimeWords | None, wants: Wants) -> bool:

@@ -151,9 +151,9 @@ class Chains:
     def _with_text(self, topic: str, text: str, id_: str, before: _Chain | None = None) -> _Chain:
         before_text, told, ids = (before.text, before.told, before.ids) if before else ("", (), ())
         key = f" {name_key(text)} "
-        found = {name_key(found.group(0)) for found in NAME_PHRASE.finditer(text)}
+        phrases = {name_key(match.group(0)) for match in NAME_PHRASE.finditer(text)}
         nodes, ends = self._nodes_in(text, key)
-        names = {*filter(is_name, found), *ends}
+        names = {*filter(is_name, phrases), *ends}
         keys = {name for name in names if f" {name} " not in self._asked}
         step = f"{spoken(topic)}. {text}"
         return _Chain(

@@ -39,12 +39,12 @@ def earlier_passages(
     if not run.plan.history:
         return []
     with run.stage("history") as stage:
-        passages = list(islice(_in_turn(run, stage, search, chosen, notes), run.plan.history))
+        passages = list(islice(_alternating(run, stage, search, chosen, notes), run.plan.history))
         stage.found = len(passages)
         return passages
 
 
-def _in_turn(
+def _alternating(
     run: Run, stage: Stage, search: SearchQuery, chosen: Sequence[Passage], notes: bool
 ) -> Iterator[Passage]:
     """Yield passages of earlier versions: the latest of each topic, then the one before it, …"""

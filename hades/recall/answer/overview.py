@@ -229,8 +229,8 @@ def _about(
 
     If no line contains one, return all lines, or with `must` none.
     """
-    in_turn = (line for lines_of_turn in zip_longest(*lines) for line in lines_of_turn if line)
-    each = list({cited: (text, cited) for text, cited in in_turn}.values())
+    alternating = (line for next_lines in zip_longest(*lines) for line in next_lines if line)
+    each = list({cited: (text, cited) for text, cited in alternating}.values())
     named = [line for line in each if topical & terms_in(f"{line[0]} {line[1][0]}")]
     return named if topical and (named or must) else each
 

@@ -90,8 +90,8 @@ class PathWriter:
         at = 0
         while at < len(numbers) - 1:
             step, sure, used = self._step(numbers, at)
-            is_bridge = are_distant(self._group(numbers[at]), self._group(numbers[at + used]))
-            steps.append(replace(step, layer_bridge=True) if is_bridge else step)
+            distant = are_distant(self._group(numbers[at]), self._group(numbers[at + used]))
+            steps.append(replace(step, layer_bridge=True) if distant else step)
             beliefs.append(sure if step.edge > 0 else self._weights.belief(step.relation, sure))
             at += used
         rationale = self._rationale(numbers)
@@ -104,9 +104,9 @@ class PathWriter:
         """Return the told edges between two nodes, in both directions, or else one joining step."""
         told: list[Edge] = []
         if not self._is_chunk(one) and not self._is_chunk(two):
-            told = self._told(one, two)
+            told = self._told_between(one, two)
             known = {edge.id for edge in told}  # a symmetric edge is found in both directions
-            told += [edge for edge in self._told(two, one) if edge.id not in known]
+            told += [edge for edge in self._told_between(two, one) if edge.id not in known]
         if told:
             return [
                 SubgraphEdge(
@@ -170,7 +170,7 @@ class PathWriter:
             return Step("next", node, MENTION_WEIGHT, bool(self._graph.next[one] == two)), CERTAIN
         if self._is_chunk(one) or self._is_chunk(two):
             return Step("says", node, MENTION_WEIGHT, self._is_chunk(two)), CERTAIN
-        for read in (self._told, self._read):
+        for read in (self._told_between, self._derived_between):
             for source, target in ((one, two), (two, one)):
                 if edges := read(source, target):
                     # the strongest edge; of equally strong ones, the older
@@ -179,7 +179,7 @@ class PathWriter:
                     return step_along(edge, node, forward=source == one), sure
         return Step("same as", node, 1.0), MENTIONED
 
-    def _told(self, source: int, target: int) -> list[Edge]:
+    def _told_between(self, source: int, target: int) -> list[Edge]:
         """Return the told edges from one node to another."""
         if not self._anything_told:
             return []
@@ -187,7 +187,7 @@ class PathWriter:
         wanted = EdgeFilter(node=ends[0], direction="out", target=ends[1])
         return self._query.store.edges.find(self._query.space, wanted, self._query.as_of)
 
-    def _read(self, source: int, target: int) -> list[Edge]:
+    def _derived_between(self, source: int, target: int) -> list[Edge]:
         """Return the derived edges from one node to another."""
         if (source, target) not in self._derived:
             self._read_derived([(source, target)])

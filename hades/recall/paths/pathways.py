@@ -143,7 +143,7 @@ class Pathways:
 
     def __init__(self, stage: Stage, retrieved: Retrieved, ranking: Ranking) -> None:
         self._stage = stage
-        self._found = retrieved
+        self._retrieved = retrieved
         self._ranked = ranking.numbers
         self._beliefs = _beliefs(ranking)
         self._graph = retrieved.search.query.graph
@@ -152,7 +152,7 @@ class Pathways:
     def to(self, passages: Sequence[int]) -> list[Path]:
         """Return the best paths from the question's names to these passages, best first."""
         plan = self._stage.run.plan
-        query = self._found.search.query
+        query = self._retrieved.search.query
         chosen = np.array(passages, np.int64)
         nodes, adjacency = self._found_graph(chosen)
         local = {int(node): at for at, node in enumerate(nodes)}

@@ -7,7 +7,7 @@ happened in a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import product
 
@@ -23,29 +23,14 @@ from hades.domain.question import (
     Wants,
 )
 from hades.domain.times import from_micros
-from hades.language.english.code_questions import SIGNS, relations_asked
+from hades.language.english.code_questions import relations_asked
 from hades.language.english.connections import connection_asked, spellings
 from hades.language.english.detect import is_english
-from hades.language.english.intent import (
-    RECENT,
-    SUMMARY_ASKED,
-    TALK_ASKED,
-    choose_mode,
-    is_past_tense,
-)
+from hades.language.english.intent import RECENT, SUMMARY_ASKED, TALK_ASKED, choose_mode
 from hades.language.english.question_terms import subject_of, terms_of, topical_stems
-from hades.language.english.time_words import (
-    asks_for_everything,
-    asks_for_next,
-    asks_for_notes,
-    asks_for_plans,
-    happens_in,
-    read_bare_time,
-    read_time,
-)
-from hades.language.english.version_questions import CHANGE_COUNTED, END_ASKED
+from hades.language.english.signs import signs_in
+from hades.language.english.time_words import happens_in, time_in_question
 from hades.language.languages import language_of
-from hades.language.words import words
 from hades.models.encoder import load_encoder
 from hades.recall.question.head import QuestionReading, shipped_head
 
@@ -91,21 +76,34 @@ def read_question(text: str, now: int) -> Question:
     """Return how a question is understood if it is asked at `now`, in microseconds."""
     text = text[:QUESTION_CHARACTERS_AT_MOST]
     judged = _judged(text) if is_english(text) else _UNREAD
-    begun = SUMMARY_ASKED.match(text) or TALK_ASKED.match(text)
-    time = _time(text, now, judged)
+    kind, chance = _likeliest(judged.kind)
+    kind = kind if chance >= KIND_FROM else "lookup"
+    thing, _ = _likeliest(judged.wants)
+    wants = _VERSIONS.get(kind) or _THINGS.get(thing, Wants.STATE)
+    part = _brief_part(judged)
+    former = _former_state(judged)
+    time = time_in_question(text, from_micros(now)) or former
+    summary = SUMMARY_ASKED.match(text)
+    talk = TALK_ASKED.match(text)
+    begun = summary or talk
     untimed = text.replace(time.said, " ") if time and time.said else text
     terms = terms_of(untimed)
     about = untimed[begun.end() :] if begun else untimed
-    wants = _wants(text, time, judged)
+    if talk or (time and summary) or happens_in(text, time, wants):
+        wants = Wants.HAPPENINGS
+    signs = frozenset(signs_in(text, time))
+    # Without a time, "what did we do" asks for everything ever done, which no brief has.
+    if Sign.PLANS in signs or (part is BriefPart.DONE and time is None):
+        part = None
     pairs = tuple(
         pair
         for first, second in connection_asked(text)
         for pair in product(spellings(first), spellings(second))
     )
-    kind, chance = _likeliest(judged.kind)
-    kind = kind if chance >= KIND_FROM else "lookup"
     two_steps = judged.steps >= STEPS_FROM
-    intent = Intent.CONNECTION if pairs else _intent(text, wants, kind, two_steps=two_steps)
+    is_recent = RECENT.search(text) is not None
+    intent = _intent(wants, kind, is_recent=is_recent, two_steps=two_steps)
+    intent = Intent.CONNECTION if pairs else intent
     return Question(
         text=text,
         language=language_of(text),
@@ -115,10 +113,10 @@ def read_question(text: str, now: int) -> Question:
         time=time,
         terms=terms,
         topical=topical_stems(about),
-        many=judged.many >= 0.5 or _likeliest(judged.wants)[0] == "list",
+        many=judged.many >= 0.5 or thing == "list",
         two_steps=two_steps,
-        signs=frozenset(_signs(text, time)),
-        part=_part(text, time, judged),
+        signs=signs,
+        part=None if part and terms_of(text).names else part,
         subject=subject_of(about) if intent is Intent.OVERVIEW and not terms.names else None,
         relations=tuple(
             RelationMeant(rule.relation, rule.direction, tuple(names))
@@ -143,76 +141,27 @@ def _likeliest(chances: Mapping[str, float]) -> tuple[str, float]:
     return max(chances.items(), key=lambda row: row[1])
 
 
-def _time(text: str, now: int, judged: QuestionReading) -> TimeWords | None:
-    """Return the time in the words of a question, or else the former state it asks for, if any."""
-    moment = from_micros(now)
-    time = read_time(text, moment)
-    summary = SUMMARY_ASKED.match(text)
-    if time is None and summary:
-        time = read_bare_time(text[summary.end() :], moment)
+def _former_state(judged: QuestionReading) -> TimeWords | None:
+    """Return the former or first state that a question asks for, if any."""
+    if _likeliest(judged.wants)[0] in ("date", "reason"):  # when or why it was, not how it was
+        return None
     label, chance = _likeliest(judged.time)
-    if time is None and label in _TIMES and chance >= FORMER_FROM and not _asks_of_former(judged):
-        return TimeWords(_TIMES[label], "")
-    return time
+    return TimeWords(_TIMES[label], "") if label in _TIMES and chance >= FORMER_FROM else None
 
 
-def _asks_of_former(judged: QuestionReading) -> bool:
-    """Return whether a date or a reason is wanted. The date of a former state is not a former
-    state."""
-    return _likeliest(judged.wants)[0] in ("date", "reason")
-
-
-def _wants(text: str, time: TimeWords | None, judged: QuestionReading) -> Wants:
-    wants = _THINGS.get(_likeliest(judged.wants)[0], Wants.STATE)
-    kind, chance = _likeliest(judged.kind)
-    if chance >= KIND_FROM:
-        wants = _VERSIONS.get(kind, wants)
-    told = TALK_ASKED.match(text) or (time and SUMMARY_ASKED.match(text))
-    return Wants.HAPPENINGS if told or happens_in(text, time, wants) else wants
-
-
-def _intent(text: str, wants: Wants, kind: str, *, two_steps: bool) -> Intent:
+def _intent(wants: Wants, kind: str, *, is_recent: bool, two_steps: bool) -> Intent:
     if kind in _INTENTS:
         return _INTENTS[kind]
     if wants is Wants.REASON:
         return Intent.WHY
     if wants is Wants.DATE:
         return Intent.WHEN
-    if RECENT.search(text):
+    if is_recent:
         return Intent.RECENT
     return Intent.BRIDGE if two_steps else Intent.LOOKUP
 
 
-def _part(text: str, time: TimeWords | None, judged: QuestionReading) -> BriefPart | None:
-    """Return the part of the brief that a question asks for, if any."""
+def _brief_part(judged: QuestionReading) -> BriefPart | None:
+    """Return the part of the brief that a question without names asks for, if any."""
     is_brief = judged.kind.get("brief", 0.0) >= BRIEF_FROM
-    if not is_brief or names_of(text) or (time and asks_for_plans(text, time)):
-        return None
-    part = _PARTS[_likeliest(judged.part)[0]]
-    # without a time, "what did we do" asks for everything ever done, which is not in a brief
-    return None if part is BriefPart.DONE and time is None else part
-
-
-def _signs(text: str, time: TimeWords | None) -> Iterator[Sign]:
-    yield from (sign for sign, pattern in SIGNS.items() if pattern.search(text))
-    if SUMMARY_ASKED.match(text):
-        yield Sign.SUMMARY
-    if TALK_ASKED.match(text):
-        yield Sign.TALK
-    if END_ASKED.search(text):
-        yield Sign.END
-    if CHANGE_COUNTED.search(text):
-        yield Sign.CHANGES
-    if {"times", "often"} & {word.casefold() for word in words(text)}:
-        yield Sign.TIMES
-    if is_past_tense(text):
-        yield Sign.PAST_TENSE
-    if asks_for_notes(text):
-        yield Sign.NOTED
-    to_come = asks_for_next(text)
-    if to_come is not None:
-        yield Sign.NEXT if to_come else Sign.TO_COME
-    if time is not None and asks_for_plans(text, time):
-        yield Sign.PLANS
-    if time is not None and asks_for_everything(text, time):
-        yield Sign.EVERYTHING
+    return _PARTS[_likeliest(judged.part)[0]] if is_brief else None

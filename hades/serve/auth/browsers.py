@@ -158,9 +158,9 @@ class StartLinks:
 
     def servers(self) -> dict[str, int]:
         """Return the process ids of the servers by URL; some may have been killed."""
-        return dict(self._read()["servers"])
+        return dict(self._unexpired()["servers"])
 
-    def _read(self) -> dict[str, dict[str, Any]]:
+    def _unexpired(self) -> dict[str, dict[str, Any]]:
         """Return the links that have not expired, by hash, and the servers."""
         text = read_private(self.path)
         try:
@@ -175,7 +175,7 @@ class StartLinks:
     def _changed(self) -> Iterator[dict[str, dict[str, Any]]]:
         """Yield the content of the file. If the block changes the content, write it afterwards."""
         with locked_folder(self.path.parent):
-            content = self._read()
+            content = self._unexpired()
             before = json.dumps(content)
             yield content
             if (after := json.dumps(content)) != before:

@@ -99,7 +99,7 @@ class Keys:
         token = f"{PREFIX}{id}_{secrets.token_hex(32)}"
         key = Key(id, name, role, chosen, datetime.now(UTC), None, digest_of(token))
         with locked_folder(self.path.parent):
-            keys = self._read()
+            keys = self._stored_keys()
             if any(other.name == name for other in keys):
                 raise Conflict(f"There is a key {name!r} already: revoke it, or use another name.")
             self._write([*keys, key])
@@ -108,12 +108,12 @@ class Keys:
     def listed(self) -> list[Key]:
         """Return every key, oldest first."""
         self.flush()
-        return sorted(self._read(), key=lambda key: key.made_at)
+        return sorted(self._stored_keys(), key=lambda key: key.made_at)
 
     def revoke(self, name: str) -> Key:
         """Remove a key, by name or id, and return it; raise NotFound if there is none."""
         with locked_folder(self.path.parent):
-            keys = self._read()
+            keys = self._stored_keys()
             gone = [key for key in keys if name in (key.name, key.id)]
             if not gone:
                 raise NotFound(f"There is no key {name!r}: see `hades keys list`.")
@@ -155,7 +155,7 @@ class Keys:
             return
         try:
             with locked_folder(self.path.parent):
-                keys = self._read()
+                keys = self._stored_keys()
                 kept = [replace(key, used_at=used.get(key.id, key.used_at)) for key in keys]
                 if kept != keys:
                     self._write(kept)
@@ -171,11 +171,11 @@ class Keys:
         stamp = (status.st_ino, status.st_mtime_ns, status.st_mode)
         if stamp != self._stamp:
             with self._lock:
-                self._known = {key.id: key for key in self._read()}
+                self._known = {key.id: key for key in self._stored_keys()}
                 self._stamp = stamp
         return self._known
 
-    def _read(self) -> list[Key]:
+    def _stored_keys(self) -> list[Key]:
         content = read_private(self.path)
         if content is None:
             return []

@@ -41,7 +41,7 @@ def add_field(
     arguments = [_argument(given, operation) for given in parameters if given.name not in LEFT_OUT]
 
     def resolve(root: Any, info: Info[RunningQuery, None], **given: Any) -> Any:
-        return _read(operation, [] if of is None else [of(root)], info, given)
+        return _answer(operation, [] if of is None else [of(root)], info, given)
 
     root = inspect.Parameter("root", KEYWORD)
     info = inspect.Parameter("info", KEYWORD, annotation=Info)
@@ -54,7 +54,7 @@ def add_field(
     field_of(kind, name or operation.name)(resolve)
 
 
-def _read(
+def _answer(
     operation: Operation, names: list[str], info: Info[RunningQuery, None], given: dict[str, Any]
 ) -> Any:
     query = info.context

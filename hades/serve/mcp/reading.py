@@ -60,9 +60,9 @@ def recall(call: AgentCall, result: Recall) -> CallToolResult:
     Use it first: before answering about earlier work, decisions, people or documents, and
     before remembering. It reads times in the question; as_of, since and until override them.
     """
-    found = with_tools(call, result)
-    text = context_text(found, answers.ANSWER_CHARACTERS_AT_MOST)
-    return answers.reply(text, **answers.about(found), **answers.evidence(found))
+    named = with_tools(call, result)
+    text = context_text(named, answers.ANSWER_CHARACTERS_AT_MOST)
+    return answers.reply(text, **answers.about(named), **answers.evidence(named))
 
 
 @operation_tool(
@@ -181,9 +181,9 @@ async def when_changed(
     to: Annotated[OptionalName, Field(description="The relation that came instead.")] = "",
 ) -> CallToolResult:
     """Return when a fact about a name last ended, and what replaced it."""
-    turn = await call.read(lambda view: view.when_changed(name, relation, to or None))
-    after = [turn.after] if turn.after else []
-    return answers.changed(relation_change_lines(turn), turn.at, [turn.before], after)
+    change = await call.read(lambda view: view.when_changed(name, relation, to or None))
+    after = [change.after] if change.after else []
+    return answers.changed(relation_change_lines(change), change.at, [change.before], after)
 
 
 @operation_tool(

@@ -73,11 +73,11 @@ async def graph_query_paths(
     call: AgentCall, query: Question, k: UpTo20 = 5, L: Annotated[int, Field(ge=2, le=5)] = 3
 ) -> CallToolResult:
     """Return k paths of at most L edges as text, with citations."""
-    found = await call.read(lambda view: view.query_paths(query, k, longest=L), fresh=True)
-    paths = [answers.path_values(number, path) for number, path in enumerate(found.paths, 1)]
-    lines = answers.path_text(found.paths, (values["nodes"] for values in paths))
+    result = await call.read(lambda view: view.query_paths(query, k, longest=L), fresh=True)
+    paths = [answers.path_values(number, path) for number, path in enumerate(result.paths, 1)]
+    lines = answers.path_text(result.paths, (values["nodes"] for values in paths))
     text = "\n".join(lines) or f"No paths found for query: {query}"
-    return answers.reply(text, query=query, paths=paths, notes=[*map(str, found.reasons)])
+    return answers.reply(text, query=query, paths=paths, notes=[*map(str, result.reasons)])
 
 
 @tool(writes=True)

@@ -39,9 +39,9 @@ def for_agent(call: AgentCall, message: str) -> str:
         return message
     listed = listed_tools(call)
 
-    def named(found: re.Match[str]) -> str:
-        tool = found[1].replace("-", "_")
-        return f"`{tool}`" if tool in listed else f"“{found[1]}” (ask the user: it is no tool here)"
+    def named(match: re.Match[str]) -> str:
+        tool = match[1].replace("-", "_")
+        return f"`{tool}`" if tool in listed else f"“{match[1]}” (ask the user: it is no tool here)"
 
     return _COMMAND.sub(named, message)
 

@@ -48,7 +48,7 @@ async def batch(writes: Writes, body: Batch) -> Response:
     """Do several writes in one commit, all or nothing. Returns their results in order."""
     writes.caller.require(Role.WRITER, writes.space)
     # In a thread, since there may be thousands of writes to check.
-    operations = await asyncio.to_thread(_read, writes, body)
+    operations = await asyncio.to_thread(_checked_writes, writes, body)
 
     def write(memory: Memory) -> dict[str, Any]:
         with memory.batch():
@@ -59,7 +59,7 @@ async def batch(writes: Writes, body: Batch) -> Response:
     return await writes.answer(write, role=needed)
 
 
-def _read(writes: Writes, body: Batch) -> list[tuple[Operation, dict[str, Any]]]:
+def _checked_writes(writes: Writes, body: Batch) -> list[tuple[Operation, dict[str, Any]]]:
     """Return the checked operations of a batch with their arguments; raise for the first wrong."""
     operations = []
     for number, write in enumerate(body.operations):

@@ -154,7 +154,7 @@ def _endpoint(operation: Operation) -> Any:
         ]
     if operation.writes:
         shown.append(inspect.Parameter("key", KEYWORD, annotation=IdempotencyKey, default=None))
-    answer = _begin if operation.job else _write if operation.writes else _read
+    answer = _begin if operation.job else _write if operation.writes else _answer_read
 
     async def endpoint(*, request: Request, space: str, **given: Any) -> Response:
         body = given.pop("body", None)
@@ -167,7 +167,7 @@ def _endpoint(operation: Operation) -> Any:
     return endpoint
 
 
-async def _read(
+async def _answer_read(
     operation: Operation, request: Request, space: str, given: dict[str, Any]
 ) -> Response:
     reading = Reading(request, space, given.pop("as_of", None), given.pop("known_at", None))

@@ -41,11 +41,11 @@ FAULTS = (psycopg.Error, PoolTimeout, UnicodeError, OverflowError)
 
 def translate(error: BaseException, place: str) -> HadesError:
     """Return the HadesError for an error of PostgreSQL."""
-    said = " ".join(str(error).split())
+    message = " ".join(str(error).split())
     code = getattr(error, "sqlstate", None) or ""
     for codes, kind, sentence in _SENTENCES:
         if code.startswith(codes):
-            return kind(sentence.format(place=place, error=said))
+            return kind(sentence.format(place=place, error=message))
     if isinstance(error, PoolTimeout):
         return Unavailable(f"All connections to {place} are in use or none can be made: try again.")
     if isinstance(error, UnicodeEncodeError):
@@ -53,14 +53,14 @@ def translate(error: BaseException, place: str) -> HadesError:
     if isinstance(error, OverflowError):
         return InvalidInput("That number is too large.")
     if isinstance(error, psycopg.OperationalError):
-        if "authentication failed" in said or "no password" in said:
+        if "authentication failed" in message or "no password" in message:
             return Denied(f"{place} does not let you in: check user and password.")
-        if "does not exist" in said:
-            return NotFound(f"{place} cannot be opened ({said}): create it first.")
-        return Unavailable(_AWAY.format(place=place, error=said))
+        if "does not exist" in message:
+            return NotFound(f"{place} cannot be opened ({message}): create it first.")
+        return Unavailable(_AWAY.format(place=place, error=message))
     if isinstance(error, psycopg.DataError):
-        return InvalidInput(f"The input cannot be stored ({said}).")
-    return Unavailable(f"{place} answered with an error ({said}): look into its log.")
+        return InvalidInput(f"The input cannot be stored ({message}).")
+    return Unavailable(f"{place} answered with an error ({message}): look into its log.")
 
 
 @contextmanager

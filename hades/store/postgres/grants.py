@@ -278,11 +278,11 @@ class _Role:
         elif right != "none":
             self._number_encoder()
             self._give(right, spaces)
-        found = rows(
+        names = rows(
             "SELECT name FROM spaces WHERE id = ANY(%s) OR %s ORDER BY name",
             [spaces, space is None and right != "none"],
         )
-        return [name for (name,) in found]
+        return [name for (name,) in names]
 
     def renew(self) -> None:
         """Give the role the rights that it has, on all tables."""
@@ -304,8 +304,8 @@ class _Role:
                 f"Row-level security does not apply to {self._role!r}, which is or may become "
                 f"{over[0]!r}: use a separate role for each space."
             )
-        found = rows("SELECT id FROM spaces WHERE name = %s", [space]).fetchone()
-        if found is None:
+        row = rows("SELECT id FROM spaces WHERE name = %s", [space]).fetchone()
+        if row is None:
             raise NotFound(f"There is no space {space!r}: create it with `hades spaces create`.")
         for table, _, writes, which in held:
             if table == "topics" and which != "true" and writes != (right == "write"):
@@ -313,7 +313,7 @@ class _Role:
                     f"{self._role!r} has spaces to {'write' if writes else 'read'} only: take "
                     "them back with --none first, or use another role."
                 )
-        return sorted({found[0], *self._held_spaces(held)})
+        return sorted({row[0], *self._held_spaces(held)})
 
     def _held(self) -> list[Any]:
         """Return the policies of the role: table, name, whether it writes, condition."""
@@ -388,8 +388,8 @@ class _Role:
         All spaces share them, so a role limited to some spaces must not register another size.
         """
         rows = self._connection.execute
-        found = rows("SELECT value FROM meta WHERE key = 'encoder'").fetchone()
-        encoder = load_encoder(found[0]) if found else load_encoder()
+        row = rows("SELECT value FROM meta WHERE key = 'encoder'").fetchone()
+        encoder = load_encoder(row[0]) if row else load_encoder()
         if not rows("SELECT 1 FROM encoders WHERE name = %s", [encoder.model]).fetchone():
             values = [encoder.model, encoder.dims]
             rows("INSERT INTO encoders (name, dims) VALUES (%s, %s)", values)

@@ -72,8 +72,8 @@ def _migrations(
 ) -> list[tuple[object, ...]]:
     """Return number and name of the steps that were run in a schema; none where it is missing."""
     table = f'"{schema}".migrations'
-    found = connection.execute("SELECT to_regclass(%s)", [table]).fetchone()
-    if not found or found[0] is None:
+    row = connection.execute("SELECT to_regclass(%s)", [table]).fetchone()
+    if not row or row[0] is None:
         return []
     rows = sql.SQL("SELECT number, name FROM {}.migrations ORDER BY number")
     return connection.execute(rows.format(sql.Identifier(schema))).fetchall()
@@ -81,23 +81,23 @@ def _migrations(
 
 def _may_write(connection: Connection[tuple[object, ...]], schema: str) -> bool:
     """Return whether this user may write here. Nobody may write to a standby."""
-    found = connection.execute(
+    row = connection.execute(
         "SELECT NOT pg_is_in_recovery() AND has_table_privilege(%s, 'INSERT')",
         [f'"{schema}".changes'],
     ).fetchone()
-    return bool(found and found[0])
+    return bool(row and row[0])
 
 
 def _sees(connection: Connection[tuple[object, ...]], schema: str) -> str:
     """Return a mark of the role and the spaces it sees, or "" if it sees all."""
-    found = connection.execute(
+    row = connection.execute(
         "SELECT md5(current_user) || ':' || md5(string_agg(rows, ' ' ORDER BY rows)) FROM ("
         "SELECT pg_get_expr(polqual, polrelid) AS rows FROM pg_policy WHERE polrelid = %(table)s"
         "::regclass AND EXISTS (SELECT FROM unnest(polroles) r WHERE pg_has_role(r, 'MEMBER'))) p "
         "HAVING row_security_active(%(table)s) AND NOT coalesce(bool_or(rows = 'true'), FALSE)",
         {"table": f'"{schema}".topics'},
     ).fetchone()
-    return str(found[0]) if found and found[0] else ""
+    return str(row[0]) if row and row[0] else ""
 
 
 def migrate(

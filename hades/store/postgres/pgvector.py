@@ -61,7 +61,7 @@ class PgVector:
 
     def __init__(self, database: Database, encoder: str) -> None:
         self._database = database
-        found = database.row(
+        row = database.row(
             "SELECT quote_ident(current_schema()), (SELECT quote_ident(n.nspname) "
             "FROM pg_extension x JOIN pg_namespace n ON n.oid = x.extnamespace "
             "WHERE x.extname = 'vector'), e.id, e.dims, 'nearest_' || e.id "
@@ -69,7 +69,7 @@ class PgVector:
             encoder,
         )
         names = ("schema", "at", "encoder", "dims", "name")
-        self._parts = dict(zip(names, found or (None,) * 5, strict=True))
+        self._parts = dict(zip(names, row or (None,) * 5, strict=True))
 
     @property
     def is_ready(self) -> bool:
@@ -130,9 +130,9 @@ class PgVector:
 
     def _valid(self) -> bool | None:
         """Return whether the index can be used, or None if it is missing or being made."""
-        found: bool | None = self._database.value(
+        is_valid: bool | None = self._database.value(
             "SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclass(?1) AND "
             "i.indexrelid NOT IN (SELECT index_relid FROM pg_stat_progress_create_index)",
             f"{self._parts['schema']}.{self._parts['name']}",
         )
-        return found
+        return is_valid

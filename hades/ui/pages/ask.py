@@ -26,7 +26,7 @@ from hades.ui.cards import (
 )
 from hades.ui.controls import box, button, field, fold, form, link, text
 from hades.ui.finding import how_found
-from hades.ui.frame import Frame, found, no_notes, page
+from hades.ui.frame import Frame, no_notes, page, result_or
 from hades.ui.prose import stored
 
 _GOOD = {"passage": ("useful", "useless"), "path": ("used", "rejected")}
@@ -117,7 +117,7 @@ async def _home(frame: Frame) -> None:
 
 async def _questions(frame: Frame) -> None:
     """Draw questions that this memory answers."""
-    for question in await found(frame.call("sample_questions"), [], but=Unavailable):
+    for question in await result_or(frame.call("sample_questions"), [], but=Unavailable):
         link(question, frame.address("/", q=question), "chip ask")
 
 
@@ -136,17 +136,17 @@ def _sources(frame: Frame, answer: Answer, judge: Judge | None) -> None:
     """Draw the sources of an answer: themes, cited facts, and passages with the quoted sentences
     marked."""
     recall = answer.recall
-    said = defaultdict[tuple[str, int], list[str]](list)
+    cited = defaultdict[tuple[str, int], list[str]](list)
     for sentence in answer.sentences:
-        said[sentence.kind, sentence.citation].append(sentence.text)
+        cited[sentence.kind, sentence.citation].append(sentence.text)
     text("Sources", "", "h2")
     for number, theme in enumerate(recall.themes, 1):
         theme_card(frame, number, theme)
     for number, fact in enumerate(recall.facts, 1):
-        if ("fact", number) in said:
+        if ("fact", number) in cited:
             fact_card(frame, number, fact)
     for number, passage in enumerate(recall.passages, 1):
-        marked = [] if answer.is_doubtful else said["passage", number]
+        marked = [] if answer.is_doubtful else cited["passage", number]
         passage_card(frame, number, passage, judge, marked)
 
 
@@ -195,14 +195,14 @@ def _arrows(path: str) -> str:
     return path
 
 
-def _citation(frame: Frame, recall: Recall, label: str, page: str, said: str) -> None:
+def _citation(frame: Frame, recall: Recall, label: str, page: str, sentence: str) -> None:
     """Draw a citation: a passage or a stated fact opens its source, others their card."""
     name = label.strip("[]")
     kind = {"F": "fact", "P": "path", "T": "theme"}.get(name[0], "passage")
     number = int(name.lstrip("FPT"))
     if kind == "passage" and number <= len(recall.passages):
         chunk = recall.passages[number - 1].chunk
-        place = source_address(frame, chunk.topic, chunk.version, chunk.ordinal, said)
+        place = source_address(frame, chunk.topic, chunk.version, chunk.ordinal, sentence)
         link(name, place, "number", title=f"{chunk.topic}, version {chunk.version}")
     elif kind == "fact" and (stated := recall.facts[number - 1].edge.provenance) is not None:
         link(name, chunk_address(frame, stated.chunk), "number", title=one_line(stated.chunk))

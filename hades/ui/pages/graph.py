@@ -145,8 +145,8 @@ async def _matching(frame: Frame, wanted: str) -> list[str]:
     entities: list[Entity] = await frame.call("entities", glob=glob, limit=NAMES_LOOKED_AT)
     topics: list[Topic] = await frame.call("topics", glob=glob, limit=MATCHES)
     entities.sort(key=lambda entity: (-entity.edges - entity.frequency, entity.name))
-    found = [it.name for it in entities[:MATCHES]] + [it.name for it in topics]
-    return list(dict.fromkeys(found))
+    names = [it.name for it in entities[:MATCHES]] + [it.name for it in topics]
+    return list(dict.fromkeys(names))
 
 
 def _filters(frame: Frame, around: Subgraph, names: list[str]) -> None:
@@ -264,9 +264,9 @@ async def _details(
 ) -> None:
     """Draw one node: how to go on from it, its names, its edges with times, its passages."""
 
-    async def make(said: str, change: WriteGroup) -> None:
+    async def make(outcome: str, change: WriteGroup) -> None:
         frame.query |= {"of": node.kind, "node": node.name}
-        await frame.do(said, frame.visitor.make(frame.space, change))
+        await frame.do(outcome, frame.visitor.make(frame.space, change))
 
     with box("card stack"):
         text(one_line(node.name)[:300], "", "h3")
@@ -335,8 +335,8 @@ def _fact_form(subject: str, edge: Edge | None, make: Make) -> None:
             known | {"source": subject} | {name: it.strip() or None for name, it in given.items()}
         )
         wrong = [] if edge is None else [("unrelate", {"source": edge.id, "mistake": True})]
-        said = "Added." if edge is None else "Corrected."
-        await make(said, WriteGroup([subject], [*wrong, ("relate", {**fact, "create": True})]))
+        outcome = "Added." if edge is None else "Corrected."
+        await make(outcome, WriteGroup([subject], [*wrong, ("relate", {**fact, "create": True})]))
 
     with form(write, "line"):
         for name, label in _FACT_FIELDS.items():

@@ -157,8 +157,8 @@ def _jobs(frame: Frame) -> None:
 
 
 async def _cancel(frame: Frame, job: Job) -> None:
-    said = "The job stops at its next step; what it wrote stays."
-    await frame.do(said, frame.visitor.cancel_job(frame.space, job.id))
+    outcome = "The job stops at its next step; what it wrote stays."
+    await frame.do(outcome, frame.visitor.cancel_job(frame.space, job.id))
 
 
 async def _quality(frame: Frame) -> None:

@@ -14,7 +14,7 @@ from hades.domain.statement import day
 from hades.domain.topics import Chunk
 from hades.ui.cards import chunk_address, chunk_card
 from hades.ui.controls import box, button, empty, link, text
-from hades.ui.frame import Frame, found, page
+from hades.ui.frame import Frame, page, result_or
 from hades.ui.network import COLOURS, TOOLTIP, colour, cut
 
 PASSAGES = 20
@@ -125,7 +125,7 @@ async def _passages(frame: Frame, report: ClusterReport, limit: int) -> None:
             if state not in read:
                 topic, _, version = state.rpartition("@")
                 chunks = frame.call_now("chunks", topic=topic, version=int(version))
-                read[state] = await found(chunks, [])
+                read[state] = await result_or(chunks, [])
             for chunk in read[state]:
                 if chunk.id == member.cite:
                     chunk_card(frame, number, chunk, f"nearness {member.nearness:.0%}")

@@ -22,7 +22,7 @@ from hades.errors import Conflict, HadesError
 from hades.serve.auth.caller import Role
 from hades.serve.write_groups import NamedWrite, WriteGroup
 from hades.ui.controls import box, button, diff, empty, link, text
-from hades.ui.frame import Frame, found, page
+from hades.ui.frame import Frame, page, result_or
 
 SHOWN_AT_MOST = 50
 LINKS_AT_MOST = 20
@@ -223,7 +223,7 @@ async def _changes(frame: Frame, proposal: Proposal, subject: str) -> list[str]:
     """Return the lines before and after a change."""
     fields = proposal.fields
     if proposal.kind == "remember":
-        state = await found(frame.call_now("get", topic=subject), None)
+        state = await result_or(frame.call_now("get", topic=subject), None)
         before = state.content if state else ""
         lines = difflib.unified_diff(
             before.splitlines(), str(fields.get("content", "")).splitlines(), lineterm="", n=2
@@ -234,7 +234,7 @@ async def _changes(frame: Frame, proposal: Proposal, subject: str) -> list[str]:
         return [f"+ {proposal.kind}: {value}"]
     relation = fields.get("relation")
     target = fields.get("target")
-    edges: list[Edge] = await found(
+    edges: list[Edge] = await result_or(
         frame.call_now("edges", name=subject, limit=200), [], but=HadesError
     )
     if proposal.kind == "unrelate":
@@ -283,8 +283,8 @@ async def _suggestions(
 
 
 def _is_about(proposal: Proposal, conflict: Disagreement) -> bool:
-    said = proposal.fields.get("metadata") or {}
-    return {said.get("says"), said.get("said")} == {side.text for side in conflict.sides}
+    metadata = proposal.fields.get("metadata") or {}
+    return {metadata.get("says"), metadata.get("said")} == {side.text for side in conflict.sides}
 
 
 async def _contradiction(frame: Frame, conflict: Disagreement, is_admin: bool) -> ReviewItem:

@@ -45,10 +45,10 @@ async def _list(frame: Frame, wanted: dict[str, str], shown: int) -> None:
         until=wanted["until"].strip() or None,
         limit=PAGE_AT_MOST if words else min(shown + 1, PAGE_AT_MOST),
     )
-    found = [session for session in listed if _matches(session, words)]
+    matching = [session for session in listed if _matches(session, words)]
     if words and len(listed) == PAGE_AT_MOST:
         text(f"Only the latest {PAGE_AT_MOST:,} sessions of this time were searched.", "muted", "p")
-    if not found:
+    if not matching:
         if any(wanted.values()):
             everything = frame.address("/sessions")
             empty("No session matches.", then="Show all sessions", href=everything)
@@ -58,9 +58,9 @@ async def _list(frame: Frame, wanted: dict[str, str], shown: int) -> None:
                 then="hades distil @FILE stores a conversation and its decisions, facts and plans.",
             )
         return
-    for session in found[:shown]:
+    for session in matching[:shown]:
         _card(frame, session)
-    if len(found) > shown:
+    if len(matching) > shown:
         more = {**wanted, "shown": shown + PAGE}
         with box("line"):
             button("Show more", lambda: frame.show(**more), "main")
@@ -68,8 +68,8 @@ async def _list(frame: Frame, wanted: dict[str, str], shown: int) -> None:
 
 def _matches(session: SessionSummary, words: list[str]) -> bool:
     """Return whether all words, in lower case, are in the name or the goal of a session."""
-    said = f"{session.conversation} {session.goal}".casefold()
-    return all(word in said for word in words)
+    shown = f"{session.conversation} {session.goal}".casefold()
+    return all(word in shown for word in words)
 
 
 def _card(frame: Frame, session: SessionSummary) -> None:

@@ -9,7 +9,7 @@ from hades.errors import InvalidInput
 from hades.language.sentences import place_said
 from hades.ui.cards import source_address
 from hades.ui.controls import box, link, text
-from hades.ui.frame import Frame, found, page
+from hades.ui.frame import Frame, page, result_or
 
 CHARACTERS_SHOWN = 30_000
 """A longer text is cut to the part around the passage."""
@@ -24,11 +24,12 @@ async def source(frame: Frame) -> None:
         await frame.call("get", topic=topic))  # fmt: skip
     chunks = [] if ordinal is None else (
         await frame.call_now("chunks", topic=topic, version=state.version))  # fmt: skip
-    said = frame.query.get("said", "")
+    sentence = frame.query.get("said", "")
     marked = next(
-        (_marked(state.content, chunk, said) for chunk in chunks if chunk.ordinal == ordinal), None
+        (_marked(state.content, chunk, sentence) for chunk in chunks if chunk.ordinal == ordinal),
+        None,
     )
-    current: State | None = await found(frame.call_now("get", topic=topic), None)
+    current: State | None = await result_or(frame.call_now("get", topic=topic), None)
     text(one_line(topic), "", "h1")
     with box("line small muted"):
         until = f" until {moment_words(state.valid_to)}" if state.valid_to else ", and still holds"
@@ -41,9 +42,9 @@ async def source(frame: Frame) -> None:
         _content(state.content, marked, "source" if is_file else "source prose")
 
 
-def _marked(content: str, chunk: Chunk, said: str) -> tuple[int, int]:
+def _marked(content: str, chunk: Chunk, sentence: str) -> tuple[int, int]:
     """Return the characters that are marked: the sentence that answers, else the passage."""
-    start, end = place_said(content[chunk.start : chunk.end], said)
+    start, end = place_said(content[chunk.start : chunk.end], sentence)
     return chunk.start + start, chunk.start + end if end else chunk.end
 
 

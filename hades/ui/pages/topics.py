@@ -10,7 +10,7 @@ from hades.domain.statement import day, moment_words, statement
 from hades.domain.topics import Diff, State, Topic
 from hades.ui.cards import source_address
 from hades.ui.controls import box, button, diff, empty, field, form, link, select, text
-from hades.ui.frame import Frame, found, no_notes, page
+from hades.ui.frame import Frame, no_notes, page, result_or
 from hades.ui.pages.source import read_number
 from hades.ui.prose import stored
 
@@ -103,14 +103,16 @@ async def trace(frame: Frame) -> None:
     last = history[-1].version
     newest = read_number(frame.query, "newest") or last
     states = [state for state in history if state.version <= newest][-VERSIONS_SHOWN:] or history
-    edges: list[Edge] = await found(frame.call("edges", name=name, all=True, limit=EDGES_SHOWN), [])
+    edges: list[Edge] = await result_or(
+        frame.call("edges", name=name, all=True, limit=EDGES_SHOWN), []
+    )
     edges.sort(key=lambda edge: edge.valid_from, reverse=True)
     with box("line spread"):
         text(one_line(name), "", "h1")
         link("In the graph", frame.address("/graph", name=name))
     after = read_number(frame.query, "after") or last
     before = read_number(frame.query, "before") or max(1, after - 1)
-    holds: State | None = await found(frame.call("get", topic=name), None)
+    holds: State | None = await result_or(frame.call("get", topic=name), None)
     with box("two"):
         with box("stack"):
             if holds is not None:

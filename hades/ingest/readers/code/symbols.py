@@ -127,14 +127,14 @@ def _without_generics(text: str) -> str:
 def find_symbols(text: str, matches: Mapping[str, Sequence[QueryMatch]]) -> list[Symbol]:
     """Return all symbols in order of their start, each after the one around it."""
     comments = _Comments(text, matches.get("lead", ()))
-    found: dict[tuple[int, int], tuple[int, Symbol]] = {}
+    by_span: dict[tuple[int, int], tuple[int, Symbol]] = {}
     for capture, kind in _KINDS.items():
         for match in matches.get(capture, ()):
             if symbol := _symbol(text, match[capture][0], match["name"][0], kind, comments):
                 end = comments.after(symbol.end)
                 lead = comments.before(symbol.start)
-                found.setdefault((symbol.start, end), (lead, replace(symbol, end=end)))
-    return _nest(text, sorted(found.values(), key=lambda item: (item[1].start, -item[1].end)))
+                by_span.setdefault((symbol.start, end), (lead, replace(symbol, end=end)))
+    return _nest(text, sorted(by_span.values(), key=lambda item: (item[1].start, -item[1].end)))
 
 
 class _Comments:
@@ -268,15 +268,15 @@ def _signature(between: str) -> str:
     return line.rstrip("{:;= >" if line.endswith("=>") else "{:;= ")
 
 
-def _nest(text: str, found: Sequence[tuple[int, Symbol]]) -> list[Symbol]:
+def _nest(text: str, leading: Sequence[tuple[int, Symbol]]) -> list[Symbol]:
     """Return symbols with parent, full path and comments, without details (`_is_detail`).
 
-    `found` has each symbol with the start of the comments before it, in order.
+    `leading` has each symbol with the start of the comments before it, in order.
     """
     symbols: list[Symbol] = []
     parent: int | None = None
     closed_at = 0
-    for lead, symbol in found:
+    for lead, symbol in leading:
         while parent is not None and symbols[parent].end <= symbol.start:
             closed_at = max(closed_at, symbols[parent].end)
             parent = symbols[parent].parent

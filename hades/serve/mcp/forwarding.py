@@ -1,4 +1,4 @@
-"""A bridge: `hades mcp` in front of a running server, for clients that only start commands.
+"""Forwarding: `hades mcp` in front of a running server, for clients that only start commands.
 
 It forwards messages unchanged between standard input and output and the server's /mcp. The
 server decides by the key what is listed and allowed.
@@ -52,9 +52,9 @@ async def _serve(address: Address, key: str | None, wanted: dict[str, str]) -> N
             async for answer in answers:
                 if not isinstance(answer, Exception):
                     # Later requests need the negotiated version of the protocol as a header.
-                    said = getattr(answer.message, "result", {})
-                    if "protocolVersion" in said:
-                        http.headers[VERSION_HEADER] = said["protocolVersion"]
+                    result = getattr(answer.message, "result", {})
+                    if "protocolVersion" in result:
+                        http.headers[VERSION_HEADER] = result["protocolVersion"]
                     await sent.send(answer)
 
 

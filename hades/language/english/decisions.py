@@ -1,4 +1,4 @@
-"""Threads: recognise decisions and open threads by the tags, the name and the words of a topic.
+"""Decisions: recognise decisions and open threads by the tags, the name and the words of a topic.
 
 People set tags and names on purpose, so they count for every topic. Words count only in notes,
 sentence by sentence. The patterns are narrow, because a wrong line does more harm than a missing
