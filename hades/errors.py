@@ -40,7 +40,7 @@ class Refused(Conflict):
     def __init__(
         self, message: str, fields: Mapping[str, Any] | None = None, why: str = ""
     ) -> None:
-        """`fields` are the refused arguments of `remember`, to list for review; None: listed."""
+        """`fields` are the arguments of the refused `remember`; None if it is listed for review."""
         super().__init__(message)
         self.fields = fields
         self.why = why
@@ -70,9 +70,9 @@ def lacking(what: str, extra: str) -> Unavailable:
 def install_command(extra: str) -> str:
     """Return the command that adds an extra: it installs from where HADES was installed.
 
-    pip notes that place for a checkout or a wheel, and none for a package of an index (PEP 610).
+    pip records that place for a checkout or a wheel, but not for a package from an index (PEP 610).
     """
-    # Imported here because it takes time, which every start would pay.
+    # Imported here, because importing it would slow down every start.
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:

@@ -113,7 +113,7 @@ class View:
 
     def __init__(self, inside: Inside) -> None:
         self.inside = inside
-        """For the modules of HADES, no part of the public API."""
+        """For the modules of HADES; not part of the public API."""
 
     @property
     def space(self) -> str:
@@ -149,8 +149,8 @@ class View:
     ) -> View:
         """Return a read-only view of the same space as of another time.
 
-        `at("2024-03")` is how the world was then, by all we know today; `at(known="2024-03")` is
-        what we knew then; `at(valid=…, known=…)` combines both.
+        `at("2024-03")` shows how the world was then, as far as we know today; `at(known="2024-03")`
+        shows what we knew then; `at(valid=…, known=…)` combines both.
         """
         return View(replace(self.inside, as_of=self._moment(time, valid, known)))
 

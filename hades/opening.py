@@ -39,12 +39,12 @@ def open(
     """Open a memory, and create it if there is none: `hades.open("~/notes.hades")`.
 
     With `create=False` or `read_only=True`, raise NotFound instead of creating it. Without a path,
-    open the user's own memory, with the settings for all that is not given.
-    `space` is the space to work in (default: `default`), `actor` the author in the change log
-    (your login name). `busy_timeout_s` is how long a write waits for another process (10).
-    `encoder` computes vectors (the built-in `minilm`), `extractor` finds names in texts from now
-    on: `names` (built in) or `spacy`; the memory remembers it. `clock` replaces the system's
-    clock: a function that returns the microseconds since 1970 as an int.
+    open the user's own memory; the settings supply the options that are not given. `space` is the
+    space to work in (default: `default`), `actor` the author in the change log (your login name).
+    `busy_timeout_s` is how long a write waits for another process (10). `encoder` computes vectors
+    (the built-in `minilm`), `extractor` finds names in texts from now on: `names` (built in) or
+    `spacy`; the memory remembers it. `clock` replaces the system's clock: a function that returns
+    the microseconds since 1970 as an int.
 
     An address opens the memory of a server: `http://host:8674`, `https://…` or
     `unix:///run/hades/rw.sock`. `key` identifies you there (over HTTP; default: HADES_KEY),
@@ -119,10 +119,10 @@ def open_library(
     """Open a library: many memories, its volumes, that are asked as one.
 
     `place` is its catalogue, a file or an address of PostgreSQL, or a folder with a file
-    `library.hades`. If there is none and `volumes` is given, it is created with so many new volumes
-    beside it, or with 0 for memories that exist (`add_volume`). `by` is what decides where
-    something new goes: `topic`, `space` or `year`. Other options are those of `open`. See
-    docs/scale.md.
+    `library.hades`. If it does not exist and `volumes` is given, it is created with this number of
+    new volumes beside it, or with 0 for memories that exist (`add_volume`). `by` says what decides
+    which volume something new goes to: `topic`, `space` or `year`. Other options are those of
+    `open`. See docs/scale.md.
     """
     from hades.library.catalogue import check_by, write_facts
 

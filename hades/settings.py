@@ -118,15 +118,15 @@ class Settings(BaseModel):
     )
     library_workers: str = Field(
         "threads",
-        description="Where the volumes of a library are held: threads, processes, or actors of "
-        "Ray: local, or the host:port of a cluster.",
+        description="What the volumes of a library run in: `threads`, `processes`, or actors of "
+        "Ray, given as `local` or the host:port of a cluster.",
     )
     library_replicas: int = Field(
         1,
         ge=1,
         le=64,
-        description="In how many processes or actors each volume of a library is held; they "
-        "answer in turn.",
+        description="The number of processes or actors for each volume of a library; they answer "
+        "in turn.",
     )
     ranker: Path | None = Field(
         None,
@@ -325,7 +325,7 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         wrong = first["msg"]
-        if first["type"] == "string_pattern_mismatch":  # the message would show the pattern
+        if first["type"] == "string_pattern_mismatch":  # pydantic's message would show the pattern
             meaning = Settings.model_fields[name.partition(".")[0]].description
             wrong = f"it is meant as “{meaning}”"
         raise InvalidInput(f"The setting {name!r} is wrong: {wrong.rstrip('.')}.") from error

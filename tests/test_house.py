@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import public_names  # noqa: E402
 import reference  # noqa: E402
 
+from hades.store.catalogue import TABLES  # noqa: E402
 from tests.attack import patterns  # noqa: E402
 
 FLOORS = [
@@ -197,6 +198,48 @@ def test_a_circle_of_imports_is_found() -> None:
     chain = {"hades.a": {"hades.b"}, "hades.b": {"hades.c"}, "hades.c": set[str]()}
     assert _circles(chain) == []
     assert _circles(chain | {"hades.c": {"hades.a"}}) == [known]
+
+
+def _capabilities() -> list[list[list[str]]]:
+    """The rows of the table in CONTRIBUTING.md, as the names in each cell."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = page.partition("\n## Capabilities\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[re.findall("`([^`]+)`", cell) for cell in line.split("|")[2:-1]] for line in lines[2:]]
+
+
+def _named(column: int) -> set[str]:
+    return {name for row in _capabilities() for name in row[column]}
+
+
+def test_the_table_of_capabilities_names_every_module() -> None:
+    named = _named(1)
+    assert {path for path in named if (PACKAGE / path).is_dir() != path.endswith("/")} == set()
+    assert {path for path in named if not (PACKAGE / path).exists()} == set()
+    modules = {path.relative_to(PACKAGE) for path in _parsed() if path.stem[:2] != "__"}
+    folders = {Path(path) for path in named}
+    missing = {str(module) for module in modules if not folders & {module, *module.parents}}
+    assert missing == set(), "name these modules in CONTRIBUTING.md#capabilities"
+
+
+def test_the_table_of_capabilities_names_every_table_operation_and_command() -> None:
+    assert _named(0) == set(TABLES)
+    operations = _named(2)
+    assert {name for name in operations if not hasattr(reference.hades.Memory, name)} == set()
+    assert set(reference.OPERATIONS) - operations == set()
+    commands = {name for name, _ in reference.all_commands()}
+    groups = {name.partition(" ")[0] for name in commands}
+    assert _named(3) - groups == set()
+    same = {name.replace("_", "-") for name in operations}
+    assert groups - _named(3) - same == set()
+
+
+def test_the_table_of_capabilities_names_docs_pages_and_tests_that_exist() -> None:
+    places = {4: (ROOT / "docs", PACKAGE / "ui" / "pages"), 5: (ROOT / "tests",)}
+    for column, folders in places.items():
+        named = _named(column)
+        lost = {name for name in named if not any((folder / name).exists() for folder in folders)}
+        assert lost == set()
 
 
 PRIVATE_ELSEWHERE = {"_asdict", "_exit", "_fields", "_make", "_replace", "_tc"}

@@ -732,7 +732,7 @@ def test_a_server_mirrors_for_nobody(server: Any, path: Path, folder: Path) -> N
     with hades.open(path) as memory:
         memory.remember("a", "One.")
     with server.serving(path), hades.open(server.address) as client:
-        with pytest.raises(hades.Unavailable, match="beside the memory's file"):
+        with pytest.raises(hades.Unavailable, match="where it is"):
             client.mirror(folder)
         with pytest.raises(hades.InvalidInput, match="is a folder"):
             client.export(folder, "markdown")

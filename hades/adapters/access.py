@@ -12,7 +12,7 @@ from hades.errors import Denied, InvalidInput, NotFound, Unavailable
 from hades.memory import Memory, View
 
 EMPTY = "%"
-"""Stands for an empty part of a name; no encoded part is a lone percent sign."""
+"""Stands for an empty part of a name. An encoded part is never a lone percent sign."""
 DELETED_AT_ONCE = 1_000
 _KEPT = frozenset(" _-:.~")
 
@@ -69,8 +69,8 @@ def writable(memory: View) -> Memory:
 def delete(memory: View, topics: Sequence[str], *, erase: bool) -> None:
     """Delete topics, which may be gone already.
 
-    They are forgotten: no question finds them, and history and time travel still show them. With
-    `erase` they are purged, with their history.
+    They are forgotten: questions do not find them, but history and time travel still show them.
+    With `erase` they are purged, with their history.
     """
     target = writable(memory)
     remove = target.purge if erase else target.forget

@@ -63,7 +63,7 @@ class Conversation:
             except Conflict:  # another process wrote at the same microsecond
                 continue
             return self._distil(messages)
-        raise Conflict(f"Too many others write to {self._name!r}: try again.")
+        raise Conflict(f"Too many processes write to {self._name!r}: try again.")
 
     def messages(self, limit: int | None = None) -> list[Message]:
         """Return the messages, or the last `limit` of them."""
@@ -90,7 +90,7 @@ class Conversation:
                 return messages[-1]
             except (Conflict, NotFound):  # another process took it first
                 continue
-        raise Conflict(f"Too many others write to {self._name!r}: try again.")
+        raise Conflict(f"Too many processes write to {self._name!r}: try again.")
 
     def clear(self) -> None:
         """Delete all messages."""

@@ -32,11 +32,11 @@ NO_SESSION = ""
 class HadesMemoryService(BaseMemoryService):
     """Events with text as topics `adk/APP/USER/SESSION/EVENT`, each found by any recall.
 
-    A search returns the `k` best events of the user. `delete_memory` forgets an event: no question
-    finds it, it is not added again with its session, and time travel still shows it. With `distil`,
-    new events are also distilled into notes, and a search returns these notes too. The notes belong
-    to the user `APP/USER`: `recall(…, about="trips/ann")` finds them. Deleting an event does not
-    delete its notes; delete a note by its own id.
+    A search returns the `k` best events of the user. `delete_memory` forgets an event: questions do
+    not find it and it is not added again with its session, but time travel still shows it. With
+    `distil`, new events are also distilled into notes, and a search returns these notes too. The
+    notes belong to the user `APP/USER`: `recall(…, about="trips/ann")` finds them. Deleting an
+    event does not delete its notes; delete a note by its own id.
     """
 
     def __init__(self, memory: View, *, k: int = 10, distil: bool = False) -> None:

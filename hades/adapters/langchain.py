@@ -60,10 +60,10 @@ class HadesRetriever(BaseRetriever):
 class HadesChatHistory(BaseChatMessageHistory):
     """The messages of one session, in topics below `chats/SESSION`.
 
-    `clear` forgets them: no question finds them, and time travel still shows them. With `erase` it
-    purges them. With a `user`, added messages are also distilled into notes, which
-    `recall(…, about=user)` finds in every session, also after `clear`. The asynchronous methods run
-    in a thread.
+    `clear` forgets them: questions do not find them, but time travel still shows them. With `erase`
+    it purges them. With a `user`, added messages are also distilled into notes, which `recall(…,
+    about=user)` finds in every session, also after `clear`. The asynchronous methods run in a
+    thread.
     """
 
     def __init__(

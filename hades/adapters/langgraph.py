@@ -45,7 +45,8 @@ class HadesStore(base.BaseStore):
         self._erase = erase
 
     def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
-        """Run operations: first all that read, then all that write, the last one of a key."""
+        """Run operations: first those that read, then those that write. Of several writes to a key,
+        only the last one counts."""
         ops = list(ops)
         results = [self._read_op(op) for op in ops]
         writes = {

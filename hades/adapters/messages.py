@@ -15,7 +15,8 @@ from hades.operations.parameters import TEXT_CHARACTERS_AT_MOST
 
 MESSAGE_BYTES_AT_MOST = 1_000_000
 TOPIC_BYTES_AT_MOST = 500_000
-"""JSON of the messages of one topic, unless a single message has more; metadata has 1 MB."""
+"""The most bytes of JSON for the messages of one topic, unless a single message has more. Metadata
+may have 1 MB."""
 
 Message = dict[str, Any]
 

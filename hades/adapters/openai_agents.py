@@ -18,8 +18,8 @@ with framework("openai-agents>=0.24"):
 class HadesSession:
     """The items of one session, in topics below `chats/SESSION`.
 
-    `clear_session` and `pop_item` forget items: no question finds them, and time travel still shows
-    them. With `erase` they are purged. With a `user`, added messages are also distilled into
+    `clear_session` and `pop_item` forget items: questions do not find them, but time travel still
+    shows them. With `erase` they are purged. With a `user`, added messages are also distilled into
     notes, which `recall(…, about=user)` finds in every session. All methods run in a thread.
     """
 

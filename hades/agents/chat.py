@@ -74,7 +74,7 @@ class Chat:
         messages = known.checkpoint["channel_values"].get("messages", [])
         if not isinstance(messages, list) or not all(map(_is_message, messages)):
             raise Corrupt(
-                f"The conversation {self._name!r} holds something else than messages: use "
+                f"The conversation {self._name!r} does not consist of messages: use "
                 "another `--thread`."
             )
         return messages

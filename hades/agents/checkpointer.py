@@ -209,7 +209,7 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         Checkpoints that a delta channel of the latest one builds on are kept, too.
         """
         if strategy not in ("keep_latest", "delete"):
-            raise InvalidInput(f"There is no strategy {strategy!r}: keep_latest, delete.")
+            raise InvalidInput(f"There is no strategy {strategy!r}: use keep_latest or delete.")
         topics: list_[str] = []
         for thread in thread_ids:
             if strategy == "delete":

@@ -1,4 +1,4 @@
-"""The answer of an agent in the form of source document 003: current facts and earlier ones."""
+"""The answer of an agent in the form of TracingRAG: current facts and earlier ones."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _answered(view: View, recall: Recall, model: str | None) -> Answer:
     from hades.recall.answer.ask_model import answer_by_model
     from hades.recall.answer.sources import answer
 
-    # The encoder of a server is out of reach: there, only words are compared.
+    # a client cannot reach the server's encoder, so only words are compared
     quoted = answer(recall) if isinstance(view, RemoteView) else extracted(view.inside, recall)
     return quoted if model is None else answer_by_model(quoted, open_chat_model(model))
 

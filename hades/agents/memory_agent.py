@@ -2,8 +2,8 @@
 
 It writes the statements that `distil` would keep of the same conversation. It shows its actions
 before it carries them out: by default they are only returned. With a thread, the graph stops at an
-interrupt of LangGraph until `resume` says which actions to carry out. They go through the write
-gate and the review queue that everything else uses.
+interrupt of LangGraph until `resume` says which actions to carry out. The actions pass the same
+write gate and review queue as all other writes.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 LangGraph's serializer imports and calls any class that the data names. Its strict mode
 (`allowed_msgpack_modules`, seen in langgraph-checkpoint 4.3.2) still compiles any regular
 expression, revives objects of LangChain from JSON, returns the arguments of a refused class as if
-they were the value, and overflows the stack if extension values are nested. So we look at the data
-first, without making objects of it, and only then let LangGraph read it.
+they were the value, and overflows the stack if extension values are nested. So this module checks
+the data first, without making objects of it, and only then lets LangGraph read it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TYPES = SETS | {
     ("langchain_core.documents.base", "Document"),
     *(("langgraph.types", name) for name in ("Send", "Interrupt", "Command", "Overwrite")),
 }
-"""Module and name of each class that may be read. Making one of them has no effect elsewhere."""
+"""Module and name of each class that may be read. Creating such an object has no side effect."""
 NESTED_AT_MOST = 8
 """The maximum depth of objects in objects. LangGraph decodes recursively, and deep nesting would
 overflow the stack."""

@@ -1,7 +1,7 @@
 """The planning agent: answers a question of several steps, and validates each step.
 
-Every step is asked by a query agent, inside its share of one budget. A step that finds nothing
-is asked once more with its names only. The answer lists the steps without a result.
+A query agent asks every step, within its share of one budget. A step that finds nothing is asked
+once more with only its names. The answer lists the steps without a result.
 """
 
 from __future__ import annotations

@@ -53,10 +53,10 @@ class QueryState(TypedDict, total=False):
 class QueryAgent(QuestionAgent[AgentAnswer]):
     """Answers questions over a memory in up to three passes; `graph` is the graph of LangGraph.
 
-    `plan` and `budget` (in tokens) are those of `recall`, for all passes together; only the reads
-    are those of a recall for each pass, unless the plan sets `budget.docs_max`. `scope` has other
-    arguments of `recall`: tag, kind, glob, since, until, turns. Without a `model`, rules decide.
-    With a `checkpointer`, each question may belong to a `thread`.
+    `plan` and `budget` (in tokens) are as for `recall`, and hold for all passes together. Only the
+    number of reads is that of a recall for each pass, unless the plan sets `budget.docs_max`.
+    `scope` has other arguments of `recall`: tag, kind, glob, since, until, turns. Without a
+    `model`, rules decide. With a `checkpointer`, each question may belong to a `thread`.
     """
 
     _result = AgentAnswer

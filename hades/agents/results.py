@@ -34,7 +34,7 @@ class TranscriptStep:
 
 @dataclass(frozen=True, slots=True)
 class AgentEdge:
-    """A fact about the subject of an answer, as in source document 003."""
+    """A fact about the subject of an answer, as in TracingRAG."""
 
     source: str
     type: str
@@ -47,7 +47,7 @@ class AgentEdge:
 
     @classmethod
     def of(cls, edge: Edge, *, active: bool) -> AgentEdge:
-        """Return the form of document 003 of an edge."""
+        """Return an edge in this form."""
         return cls(
             edge.source.name,
             edge.relation,
@@ -62,7 +62,7 @@ class AgentEdge:
 
 @dataclass(frozen=True, slots=True)
 class AgentAnswer:
-    """The answer of a query agent: the result of source document 003, with its evidence."""
+    """The answer of a query agent: the result that TracingRAG defines, with its evidence."""
 
     question: str
     current_answer: str

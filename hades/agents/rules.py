@@ -1,6 +1,6 @@
 """Rules of the query agent: decide whether to ask again, and which questions.
 
-They are for English and need no model. A question in another language is asked once.
+They need no model. They are for English: a question in another language is asked only once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hades.language.words import words
 from hades.recall.question.reading import names_of
 
 PASSAGES_NAMING = 2
-"""The best passages of a pass whose names may lead on."""
+"""How many of the best passages of a pass may lead on by their names."""
 _PRONOUNS = word_set("he she it they him her them his hers its their theirs there")
 _ANOTHER_PART = lazy_pattern(
     r"[?;] |,? and (?=(?:who|whom|whose|what|when|where|why|which|how)\b)", re.IGNORECASE

@@ -17,13 +17,14 @@ from hades.recall.question.reading import names_of
 STEPS_AT_MOST = 6
 STEP_CHARACTERS_AT_MOST = 400
 SHARE_ANSWERED = 0.6
-"""The share of a step's words, by weight, that one source must have to answer it. A judgement."""
+"""The share of a step's words, by weight, that one source must have to answer it. Chosen by
+hand."""
 SHARE_BELOW_BEST = 0.25
-"""A sentence of the answer is dropped if its share is lower than the best by more than this. A
-judgement."""
+"""A sentence of the answer is dropped if its share is lower than the best by more than this. Chosen
+by hand."""
 
 _COMPARE = ("compare ", "contrast ")
-# White space is single spaces here.
+# all white space is single spaces here
 _BETWEEN = lazy_pattern(r" (?:and|with|to|versus|vs\.?) ", re.IGNORECASE)
 _ABOUT = lazy_pattern(r" (?:about|on|for|of|with) ", re.IGNORECASE)
 _TIME = lazy_pattern(r" (?:since|after|before|until|between|during) [^,;?]{1,60}$", re.IGNORECASE)

@@ -52,7 +52,7 @@ commands.add_commands(app)
 def _drop_other_options(first: list[str]) -> None:
     """Keep only what the first argument needs, because Typer reads the options of all commands.
 
-    That takes longer than many a command. The help needs the names and summaries only.
+    That takes longer than running many of the commands. The help needs only names and summaries.
     """
     groups = [item for item in app.registered_groups if [item.name] == first]
     commands = [item for item in app.registered_commands if [item.name] == first]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _ASK = OPERATIONS["ask"]
 STEPS_PLANNED_FROM = 3
-"""A question of so many steps goes to the planning agent."""
+"""A question with at least this many steps goes to the planning agent."""
 LINE_CHARACTERS_AT_MOST = 4_000
 _SCOPE = ("mode", "tag", "kind", "glob", "about", "since", "until", "by", "turns")
 

@@ -53,5 +53,5 @@ def confirmed(
     kept = change.apply()
     out.write(f"Written to {change.file}.\n")
     if kept is not None:
-        out.write(f"The file as it was: {kept}\n")
+        out.write(f"The old file is kept at: {kept}\n")
     return True

@@ -91,9 +91,7 @@ def grant(
     rights = [right for right, is_given in options.items() if is_given]
     space = invocation.space or os.environ.get("HADES_SPACE")
     if len(rights) != 1 or (none and space):
-        raise InvalidInput(
-            "Give one of --read, --write and --none. --none takes back all spaces: no --space."
-        )
+        raise InvalidInput("Give one of --read, --write and --none; --none takes no --space.")
     address = read_server_address(_address(invocation))
     spaces = grant_right(address, role, rights[0], space)
     granted = {"role": role, "may": rights[0], "spaces": spaces}

@@ -120,7 +120,7 @@ def _title(text: str) -> str:
 
 def _server(pages: Mapping[str, Path], port: int) -> ThreadingHTTPServer:
     """Return a server for these files by their paths, at this machine's own address only."""
-    # Imported here because it takes 20 ms, which every other command would pay.
+    # Imported here because it takes 20 ms, which no other command should pay.
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
     class PageHandler(BaseHTTPRequestHandler):

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
     from hades.hooks.status import HooksStatus
 
-hooks_app = typer.Typer(
-    help="Remember and recall for coding agents, by hooks.", no_args_is_help=True
-)
+hooks_app = typer.Typer(help="Give coding agents a memory, by hooks.", no_args_is_help=True)
 app.add_typer(hooks_app, name="hooks")
 
 CLIENT = Annotated[str, typer.Argument(metavar="CLIENT", help="claude-code, codex or cursor.")]
@@ -80,10 +78,10 @@ def adopt(
     ] = "",
     yes: YES = False,
 ) -> None:
-    """Move a memory to be that of the project in this folder.
+    """Move a memory to where the project in this folder has its own.
 
-    It is for a memory in a work tree, which hooks do not use, and for that of a repository that
-    was moved. Adopt only a memory that is yours: an agent reads it as its own notes.
+    Use it for a memory in a work tree, which hooks ignore, or after a repository was moved. Adopt
+    only a memory that is yours: an agent reads it as its own notes.
     """
     from hades.hooks.adopting import adopt
     from hades.project import FOLDER, project_root
@@ -133,7 +131,7 @@ def _show(out: Console, state: HooksStatus) -> None:
     out.print(f"memory of this project: {where}", markup=False)
     for memory in state.left:
         out.print(f"`hades hooks adopt {memory}` takes over one from its old place", markup=False)
-    out.print("the resident runs" if state.resident else "the resident does not run")
+    out.print("the resident is running" if state.resident else "the resident is not running")
     if state.events:
         titles = ("client", "event", "last", "ms", "added", "runs", "failures", "says")
         shown = attrgetter(*titles[:4], "characters", "runs", "failures", "message")

@@ -244,7 +244,7 @@ class CommandFunction:
     """A command as Typer calls it.
 
     Its options are read when Typer asks for the signature, because reading those of all commands
-    takes longer than many a command.
+    takes longer than running many of them.
     """
 
     def __init__(

@@ -75,7 +75,7 @@ def move(
 ) -> None:
     """Copy a volume to another place and use it there.
 
-    It answers meanwhile. If it was written to, run the command again.
+    It answers questions meanwhile. If somebody wrote to it during the copy, run the command again.
     """
     with _opened(invocation) as library:
         library.move_volume(name, place)

@@ -95,7 +95,7 @@ def _serve(invocation: Invocation, *, read_only: bool, tools: str, here: bool) -
 
 def _check(tools: str) -> None:
     """Raise InvalidInput if a set or a tool of this list does not exist."""
-    if tools != "core":  # else the tools, which take long to import, need not be known here
+    if tools != "core":  # the check imports the tools, which takes long
         from hades.serve.mcp.server import chosen_tools
 
         chosen_tools(tools)

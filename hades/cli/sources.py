@@ -43,7 +43,9 @@ def ingest(
             help="Run only this phase: nodes, chunks, edges, embeddings; may be repeated.",
         ),
     ] = None,
-    edges: Annotated[int, typer.Option("--edges", help="0: do not look for names and links.")] = 1,
+    edges: Annotated[
+        int, typer.Option("--edges", help="With 0, do not look for names and links.")
+    ] = 1,
     history: Annotated[
         bool, typer.Option("--history", help="Read a git repository: one state per commit.")
     ] = False,

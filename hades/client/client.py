@@ -114,8 +114,8 @@ class RemoteView(View):
     def export_to(
         self, url: str, *, embeddings: bool = False, on_progress: Progress | None = None
     ) -> Sent:
-        """Raise Unavailable: the secrets are in the environment of the process with the file."""
-        raise Unavailable("An export to a server is sent from beside the memory's file.")
+        """Raise Unavailable: only the process that has the file has the other server's password."""
+        raise Unavailable("A client cannot export to a server: do it where the memory's file is.")
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
         """List damage and how to repair it. Needs the admin socket; `on_progress` is not called."""
@@ -268,9 +268,13 @@ class Client(RemoteView, Memory):
         if not paths:
             raise InvalidInput("Give at least one file or folder to ingest.")
         if in_process:
-            raise InvalidInput("A server reads files in processes of their own: no in_process.")
+            raise InvalidInput(
+                "A server always reads files in separate processes: leave out in_process."
+            )
         if ray is not None:
-            raise InvalidInput("A server ingests without Ray: use Ray where the memory's file is.")
+            raise InvalidInput(
+                "A server ingests without Ray: leave out ray, or ingest where the memory's file is."
+            )
         self._refuse_now()
         options: dict[str, Any] = {"prefix": prefix, "dry_run": dry_run}
         if history:
@@ -298,7 +302,7 @@ class Client(RemoteView, Memory):
         on_progress: Progress | None = None,
     ) -> MirrorSummary:
         """Raise Unavailable: a server neither reads nor writes folders for its clients."""
-        raise Unavailable("A mirror is kept beside the memory's file: open the file for it.")
+        raise Unavailable("A client cannot mirror: open the memory's file where it is.")
 
     def import_triples(self, path: str | Path, on_progress: Progress | None = None) -> Summary:
         """Send a file of facts and wait until it is imported; see `Memory.import_triples`."""

@@ -32,7 +32,7 @@ def download_export(
     """Download an export to a path or an open text file; a format that is a folder is refused."""
     formats.check(format, embeddings=embeddings)
     if format in formats.FOLDERS:
-        raise InvalidInput(f"{format} is a folder: export it beside the memory's file.")
+        raise InvalidInput(f"{format} is a folder: export it where the memory's file is.")
     if format == "jsonl" and as_of:
         raise InvalidInput("A jsonl export has all times: export it without a time.")
     target = Path(path).expanduser() if isinstance(path, str | Path) else path

@@ -1,1 +1,1 @@
-"""The classes of the papers and documents that HADES grew from, over the operations of a memory."""
+"""The classes of PathRAG, HippoRAG, HiRAG and MemGPT, over the operations of a memory."""

@@ -31,7 +31,7 @@ SIZE_AT_MOST = 1_000_000
 UNKNOWN_SIZE_MB = 0.1
 """The size that is assumed for a value that is not JSON."""
 EVICT_TO = 0.9
-"""The share of its limit that a full folder keeps, so that it is not listed at every write."""
+"""A full folder is emptied to this share of its limit, so that it is not listed at every write."""
 
 
 class CacheConfig(SourceConfig):
@@ -47,7 +47,7 @@ class CacheConfig(SourceConfig):
 
 
 class LRUCache:
-    """Values in this process, up to a number of MB; the least recently used one leaves first.
+    """Values in this process, up to a number of MB; the least recently used value is dropped first.
 
     >>> LRUCache(max_size_mb=8).get("plan")
     """
@@ -84,7 +84,8 @@ class LRUCache:
 
 
 class DiskCache:
-    """JSON values in a folder, up to a number of GB; the least recently used one leaves first.
+    """JSON values in a folder, up to a number of GB; the least recently used value is dropped
+    first.
 
     It is kept when the process ends. Several processes may use one folder. Texts in it stay after a
     `purge` of the memory until they are evicted: remove the folder then.
@@ -115,7 +116,7 @@ class DiskCache:
         return item.get("value")
 
     def put(self, key: str, value: Any, metadata: Mapping[str, Any] | None = None) -> bool:
-        """Store a JSON value; return False if it is larger than the cache or than one file may be.
+        """Store a JSON value; return False if it is larger than the cache or the limit of a file.
 
         `metadata` is stored beside it.
         """
@@ -124,7 +125,7 @@ class DiskCache:
         if len(data) > min(self._bound, BYTES_AT_MOST):
             return False
         self._objects.put(_file_name(key), data)
-        self._bytes += len(data)  # of a replaced value too: the next listing corrects it
+        self._bytes += len(data)  # it counts a replaced value twice: the next listing corrects that
         if self._bytes > self._bound:
             self._evict()
         return True

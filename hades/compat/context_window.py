@@ -78,7 +78,8 @@ class ContextWindowManager:
     def add_path(self, path: Mapping[str, Any], priority: str = "medium_priority") -> bool:
         """Add a path; return False, and change nothing, if there is no room for it.
 
-        Paths that rank lower leave for it: those of low priority first, then the least reliable.
+        Paths that rank lower are removed to make room: those of low priority first, then the least
+        reliable.
         """
         name = str(priority).removesuffix("_priority")
         if name not in PRIORITIES:
@@ -104,7 +105,8 @@ class ContextWindowManager:
         return "\n\n".join(path.text for path in both_ends(ranked))
 
     def summarize_context(self, model_processor: Any = None) -> str:
-        """Return a shorter text: high priority whole, of medium the first sentences, low counted.
+        """Return a shorter text: paths of high priority whole, the first sentences of medium ones,
+        and the number of low ones.
 
         With a `model_processor`, its `summarize` is given the whole text instead.
         """

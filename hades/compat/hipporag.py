@@ -1,4 +1,4 @@
-"""HippoRAG as in source document 004: its names and arguments, over walks and neighbours."""
+"""HippoRAG: a class with its names and arguments, over walks and neighbours."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HOPS_AT_MOST = 5
 """The most names that a search by hops returns, and the most hops."""
 TOLERANCE = 1e-6
 ALPHA = 0.85
-"""The damping of source document 004; `recall` uses 0.5."""
+"""The damping of HippoRAG; `recall` uses 0.5."""
 
 
 class HippoRAG(SourceClass):
@@ -228,9 +228,9 @@ def hipporag(
 ) -> dict[str, Any]:
     """Return the `top_k` best passages by a walk from the names in the query.
 
-    Each of `max_hops` makes the walk two arcs longer on average, unless `alpha` is its damping.
+    Each of `max_hops` makes the walk two arcs longer on average, unless `alpha` sets its damping.
     `answered_by` is the step of the fallback chain that ranked the passages. It is one recall with
-    its own plan, in the format of source document 004.
+    its own plan, in the format of HippoRAG.
     """
     clean_number(max_hops, "max_hops")
     if alpha is not None:

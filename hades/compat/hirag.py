@@ -1,4 +1,4 @@
-"""HiRAG × PathRAG as in source document 002: its three functions and its configuration.
+"""HiRAG × PathRAG: a class with its three functions and its configuration.
 
 The hierarchy narrows the graph (stage A), paths are searched in what is left (stage B), and both
 become a prompt. See docs/hierarchy.md.
@@ -66,7 +66,7 @@ class DemotionConfig(SourceConfig):
 
 
 class HiRAGConfig(SourceConfig):
-    """The configuration `hirag_pathrag` of source document 002."""
+    """The configuration `hirag_pathrag`."""
 
     topic_k: int = Field(default=8, ge=1, le=64, description="clusters of level 2 at most")
     beam: tuple[Width, Width, Width] = (8, 4, 2)
@@ -103,7 +103,7 @@ class HiRAG:
             for relation in self.config.path.relation_boost
             if relation not in TYPE_PRIORS and known(relation) is None
         )
-        """The boosts of the configuration that have no effect."""
+        """Diagnostics for the boosts of the configuration that have no effect."""
 
     def retrieve(self, query: str, *, with_paths: bool = True) -> dict[str, Any]:
         """Return the evidence of the hierarchy and its paths for a query.
@@ -159,7 +159,7 @@ class HiRAG:
     ) -> list[Path]:
         """Return the `M` best paths of 2 to `L` edges between entry passages (stage B).
 
-        Stored bridges (`Memory.refresh_bridges`) take part.
+        Stored bridges (`Memory.refresh_bridges`) are included.
         """
         if not isinstance(candidate_graph, CandidateGraph):
             raise InvalidInput("`candidate_graph` is the result of `get_hierarchy_candidates`.")

@@ -1,7 +1,7 @@
 """The tools of MemGPT, with its arguments, over the same operations.
 
 Core memory is the core blocks; recall memory is the topics that are conversations (ingested chats,
-and what a context window paged out); archival memory is all that is remembered.
+and what a context window paged out); archival memory is everything in the memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Memory-enhanced PathRAG: paths that are kept in tiers.
 
-A kept result belongs to one change of the memory, not to a question alone. Only errors of HADES
-become an answer.
+A cached result is valid for one change of the memory only. Errors of HADES are returned in the
+answer; other errors are raised.
 """
 
 from __future__ import annotations

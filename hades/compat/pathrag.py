@@ -32,8 +32,8 @@ _AS_LISTS = ("edge_weights", "edge_types", "vertex_types", "path_length", "relia
 SCORING = ("decay_rate", "pruning_threshold")
 WITHOUT_NODES = 0.1
 WITHOUT_EDGES = 0.3
-"""The score of a path without nodes, and that of one with nodes but without edges, which is divided
-by its length."""
+"""The score of a path without nodes, and that of a path without edges, which is divided by its
+length."""
 
 
 class PathRAGConfig(CacheConfig):

@@ -1,4 +1,4 @@
-"""The common part of the source classes: their memory, and their configuration."""
+"""The common part of the classes of papers: their memory, and their configuration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Place = Annotated[str, Field(min_length=1, max_length=4_096)]
 
 
 class SourceConfig(BaseModel):
-    """A configuration of a source class; it is given as a dict."""
+    """The configuration of such a class; it is given as a dict."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 

@@ -1,8 +1,8 @@
-"""The memory manager of memory-enhanced PathRAG: names and thresholds over the tiers there are.
+"""The memory manager of memory-enhanced PathRAG: its names and thresholds over the tiers of HADES.
 
 Keys are topics, and values texts or JSON. The memory is the reliable store: every value is written
-to it, and what is kept in this process or on a fast disk is a copy for one change of the memory. So
-an old value is never returned. `entity:NAME` and `path:QUESTION` are read from the graph.
+to it. Copies in this process or on a fast disk are valid for one change of the memory only, so an
+old value is never returned. `entity:NAME` and `path:QUESTION` are read from the graph.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 COUNTED_AT_MOST = 10_000
 """The most keys whose reads are counted; with more, counting starts again from 0."""
 RECENT_AT_MOST = 10
-"""The last questions of a context that are looked at."""
+"""How many of the last questions of a context are considered."""
 PREFETCHED = 5
-"""The topics that the last question of a context brings into a cache."""
+"""How many topics the last question of a context brings into a cache."""
 ENTITY = "entity"
 PATH = "path"
 JSON = "json"
-"""The key of a state's metadata that has the digest of a content which is JSON. Later states have
-the metadata, too, but another content."""
+"""The key in a state's metadata for the digest of a content that is JSON. Later states inherit the
+metadata but have another content, whose digest differs."""
 
 _AGES = ((1, 0.3), (7, 0.2), (30, 0.1))
 _CONFIDENCES = ((0.8, 0.2), (0.5, 0.1))
 _LENGTHS = ((10, 0.2), (5, 0.1))
-"""Additions to an importance of 0.5: for days since `updated_at` below, for `confidence` above,
-and for more `vertices`."""
+"""Additions to an importance of 0.5: for fewer days since `updated_at`, a higher `confidence`, and
+more `vertices`."""
 ASKED_LATELY = 0.3
 
 
@@ -58,7 +58,7 @@ class MemoryTier(Enum):
 
 
 class TieredMemoryManager(SourceClass):
-    """Values of a memory, the important and often read ones from faster tiers.
+    """Values of a memory. Important and often read values come from faster tiers.
 
     >>> TieredMemoryManager(memory, {"promotion_threshold": 2}).get("plan")      # doctest: +SKIP
     """
@@ -120,7 +120,7 @@ class TieredMemoryManager(SourceClass):
     ) -> bool:
         """Write a text or JSON value as the new state of a topic, and keep an important one.
 
-        Values of `entity:…` and `path:…` are only kept; False means that no cache has room.
+        Values of `entity:…` and `path:…` are only cached; False means that no cache has room.
         """
         if _kind(checked_key(key)) is None:
             text = value if isinstance(value, str) else json_text(value)
@@ -146,7 +146,7 @@ class TieredMemoryManager(SourceClass):
         return min(1.0, score)
 
     def tiers(self) -> list[Tier]:
-        """Return the texts kept here and on the fast disk, then the tiers of the memory."""
+        """Return the tiers of this process and of the fast disk, then those of the memory."""
         own = [self.ram_cache.tier("kept texts")]
         own += [self.nvme_cache.tier("fast disk")] if self.nvme_cache else []
         return [*own, *self.view.tiers()]
@@ -158,7 +158,8 @@ class TieredMemoryManager(SourceClass):
             yield self.nvme_cache
 
     def _revision(self) -> str:
-        """Return what a kept value holds for: a memory, its last change, a space and a moment."""
+        """Return what a cached value is valid for: a memory, its last change, a space and a
+        moment."""
         view = self.view
         read_by = (self.path_rag.config.decay_rate, self.path_rag.config.pruning_threshold)
         return repr((*view.inside.store.changefeed.revision(), view.space, view.as_of, read_by))

@@ -32,9 +32,10 @@ from hades.domain.quoting import indented, without_controls
 STAGE = "pack"
 PATH_TOKENS_AT_MOST = 120
 LEDGER_TOKENS_AT_MOST = 300
-"""The most tokens of all paths together, and of all themes (algorithms, §11)."""
+"""The most tokens of all paths together, and of all themes together."""
 LEDGER_SHARE_AT_MOST = 1 / 3
-"""The most of the budget for facts, and for paths, so that passages fit into a small one, too."""
+"""The largest share of the budget for facts, and for paths, so that passages fit even into a small
+budget."""
 QUESTION_SHARE_AT_MOST = 1 / 2
 QUESTION_CHARACTERS_AT_MOST = 4_000
 TOKEN_CHARACTERS_AT_MOST = 12

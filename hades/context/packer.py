@@ -26,7 +26,7 @@ PART_TOKENS_AT_LEAST = 24
 """A shorter part of a text says too little to be worth its head line."""
 LINE_TOKENS = 32
 LINE_TOKENS_AT_LEAST = 8
-"""The most tokens of a state that is shown as one line, and the least that are worth showing."""
+"""The most tokens of a state that is shown as one line, and the fewest that are worth showing."""
 NAMED_AT_MOST = 5
 """The most items that a diagnostic names."""
 SECTION_TITLES = {"latest": "Latest states:", "summaries": "Summaries:", "details": "Details:"}
@@ -43,7 +43,7 @@ class BlockDraft(Generic[Item]):
     tokens: int | None = None
     """Tokens of the whole text without its head; None if unknown."""
     least: int = PART_TOKENS_AT_LEAST
-    """The least tokens of a part; 0: the text is shown whole or not at all."""
+    """A part needs at least this many tokens; with 0 the text is shown whole or not at all."""
     most: int | None = None
     """The most tokens of the text that are shown."""
     end: str = ""
@@ -164,10 +164,11 @@ def both_ends(ranked: Sequence[Item]) -> list[Item]:
 
 
 def key_sentences(texts: Sequence[str], family: TokenFamily, at_most: int) -> list[str]:
-    """Return the most important sentences, in their order, within `at_most` tokens.
+    """Return the most important sentences, in the order of the text, within `at_most` tokens.
 
-    Decisions come first, then sentences with a number or something that was done, then the earlier
-    ones. The best sentence is always returned, even if it is longer: the caller must cut it.
+    Decisions are chosen first, then sentences with a number or something that was done, then
+    earlier ones. The best sentence is always returned, even if it is longer: the caller must cut
+    it.
     """
     worth = [2 * bool(DECISION.search(text)) + bool(NOTABLE.search(text)) for text in texts]
     return [texts[place] for place in best_fitting(worth, family.count(texts), at_most)]
@@ -196,9 +197,9 @@ class Sections:
     def fill_each(self, name: str, shares: Mapping[str, int], items: Sequence[ContextItem]) -> None:
         """Add the section `name` with a line of every item, and more of an item where it fits.
 
-        The share of the section is what the first items may take beyond their lines. Lines get
-        shorter if together they would take more than half of the context. A diagnostic names the
-        items that have no line because the context is full.
+        The first items may use the section's share beyond their lines. Lines get shorter if all of
+        them together would take more than half of the context. A diagnostic names the items that
+        have no line because the context is full.
         """
         allowed, title_tokens = self._begin(name, shares)
         packer = self._packer.part(self._packer.room - title_tokens)

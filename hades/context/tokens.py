@@ -20,7 +20,7 @@ from hades.errors import InvalidInput, lacking
 
 ELLIPSIS = "…"
 CHARACTERS_KEPT = 1_000_000
-"""Characters of the words whose token counts are cached, about 20 MB."""
+"""How many characters of words have their token counts cached; they take about 20 MB."""
 _BLANK = re.compile(r"[ \t\n\r]+")
 """White space of every tokenizer; any other character belongs to a word."""
 _known: dict[str, int] = {}
@@ -30,9 +30,9 @@ _LONG_RUN = re.compile(r"[^\s\d，。！？、；：]{100,}+|(?:[^\w\s]|_){100,}
 """A long run that byte-pair encoding may treat as one word. Its work grows with the square of a
 word's length, so the run is not encoded: it counts as one token per byte, the upper bound."""
 RUN_ENDS_TOKENS = 4
-"""Added for a long run, because its first and last token may include text around it."""
+"""Tokens added for a long run, because its first and last token may include text around it."""
 CHARACTERS_A_CACHE = 20_000_000
-"""After this many, the encoding is rebuilt, because it caches every word that it met."""
+"""After this many characters the encoding is rebuilt, because it caches every word that it met."""
 _WORD = re.compile(r"\S+")
 _DIGIT = re.compile(r"\d")
 
@@ -133,9 +133,8 @@ class _BytePairs:
 
 NEAREST = "cl100k"
 TENTHS = {"claude": 20, "llama3": 11, "qwen": 11}
-"""Families without a tokenizer here, and their most tokens for ten of the nearest family. Measured
-with the tokenizers of Claude 2, Llama 3 and Qwen on twenty kinds of text
-(docs/lab/measurements.md): at most 19 and 10, and for Qwen 10 and one more for each digit."""
+"""Families without a tokenizer here, and the most tokens they need for ten of the nearest family,
+as measured (docs/lab/measurements.md)."""
 
 
 def _estimated(family: str, texts: Sequence[str]) -> list[int]:

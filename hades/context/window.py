@@ -1,6 +1,6 @@
 """The context window: what a model sees now, within a hard limit of tokens.
 
-It follows MemGPT and source document 000, §4. It has five sections: core blocks, a summary of
+It follows MemGPT and memory-enhanced PathRAG. It has five sections: core blocks, a summary of
 evicted blocks, the working context, evidence with the best at both ends, and the conversation.
 
 Above 90 % the window is compacted: the blocks with the lowest priority and reliability are evicted
@@ -40,10 +40,12 @@ if TYPE_CHECKING:
 WARN_FROM = 0.75
 COMPACT_ABOVE = 0.90
 COMPACT_TO = 0.70
-"""Shares of the limit (algorithms, §11)."""
+"""Shares of the limit: above the first the window warns, above the second it is compacted, down
+to the third."""
 SUMMARY_SHARE = 1 - COMPACT_ABOVE
 SUMMARY_TOKENS_AT_MOST = 400
-"""The most share and tokens of the summary. The share is what compacting leaves free at least."""
+"""The largest share of the limit, and the most tokens, of the summary. Compacting leaves at least
+that share free."""
 LIMIT_AT_LEAST = 200
 PRIORITIES = ("low", "medium", "high")
 TITLES = {
@@ -315,7 +317,8 @@ class ContextWindow:
     def _write(self, blocks: Sequence[WindowBlock]) -> str:
         """Write evicted blocks into the memory and return their topic; "" without blocks.
 
-        The state begins by the memory's clock: by a clock that is ahead, it would not be found yet.
+        The memory's clock sets the time: with a clock that is ahead, the state would not be found
+        yet.
         """
         if not blocks:
             return ""

@@ -1,4 +1,4 @@
-"""Working memory: what to have in mind when working on a topic (source document 003, §7).
+"""Working memory: what to know when working on a topic (TracingRAG).
 
 Half of the budget is for the latest state. Of the rest, a third is for the states before it, half
 of the remainder for important states, and the remainder for related topics. Tokens that a part does
@@ -37,7 +37,7 @@ SHARES = {"recent": 1 / 3, "important": 1 / 2, "related": 1.0}
 RELATED_TOKENS_AT_MOST = 200
 """The most tokens of a related topic, which is a reminder and not shown whole."""
 PART_AT_LEAST = {"latest": 1, "recent": 0, "important": 0, "related": PART_TOKENS_AT_LEAST}
-"""The least tokens of a cut text, by part. 0: it is shown whole or not at all."""
+"""A cut text needs at least this many tokens, by part. With 0 it is shown whole or not at all."""
 NAME_CHARACTERS_AT_MOST = 80
 PATH_CHARACTERS_AT_MOST = 300
 

@@ -20,9 +20,8 @@ DOUBTED = 0.62
 """If neither the texts, by the reader, nor a fact reaches this probability, `ask` says that it is
 not sure, unless it gives a path or a theme."""
 FACT_DOUBTED = 0.1
-"""The same limit if a fact comes first. With the domain of the question left out of training, a
-fact reaches it for 93 % of the questions of `training/facts` that a fact answers, and for 20 % of
-the others."""
+"""The same limit if a fact comes first. In domains left out of training, 93 % of the questions of
+`training/facts` that a fact answers reach it, and 20 % of the others."""
 _COMPARING = ("seeds", "rank", "facts")
 """The stages that compare texts and facts with the question; others only add to these."""
 
@@ -414,7 +413,7 @@ class Recall:
     themes: tuple[Theme, ...] = ()
     """Clusters of the hierarchy that a question for an overview asks for, best first."""
     answered: float | None = None
-    """The probability, by the reader, that a text answers, now or in the past; None: none read."""
+    """The reader's probability that a text answers, current or not; None if it read none."""
     unknown: tuple[str, ...] = ()
     """Names and numbers in the question that no text and no fact of the memory contains."""
     about_another: bool = False

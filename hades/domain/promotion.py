@@ -12,7 +12,7 @@ from hades.domain.topics import State
 
 SURER = 0.2
 LATER = timedelta(days=1)
-"""How much surer, or later, a source must be to win a disagreement. Judgements."""
+"""How much surer, or how much later, a source must be to win a disagreement. Not measured."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 DEFAULT_THRESHOLD = 0.8
-"""The confidence from which a change is applied without approval. A judgement, not measured."""
+"""The confidence from which a change is applied without approval. Chosen by hand."""
 PROPOSAL_STATUSES = ("waiting", "applied", "rejected", "refused")
 
 SAID_ALREADY = "says it already"

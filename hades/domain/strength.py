@@ -20,7 +20,7 @@ from datetime import datetime, timedelta
 from hades.domain.topics import DEFAULT_IMPORTANCE, PlacedChunk, State
 
 HALF_USES = 8
-"""The uses after which the level is half-way from the importance to 1. A judgement."""
+"""The uses after which the level is half-way from the importance to 1. Chosen by hand."""
 USEFULNESS_SHARE = 0.25
 """The most that feedback adds to an importance or takes from it. Chosen, not measured."""
 HALF_LIFE = timedelta(days=30)

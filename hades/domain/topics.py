@@ -155,7 +155,8 @@ class Hit:
     chunk: Chunk
     score: float
     retrievers: Mapping[str, float]
-    """By retriever: cosine for `meaning`, BM25 for `words`, the sum of 1/frequency for `names`."""
+    """The score of each retriever: the cosine for `meaning`, BM25 for `words`, and Σ 1/frequency
+    for `names`."""
     line: int
     """The line of the content where the chunk begins, from 1."""
 

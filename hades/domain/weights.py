@@ -2,8 +2,8 @@
 
 w = σ(α·sim + β·type_prior + γ·evidence + δ·freshness). The edge keeps each part, so that its weight
 can be explained, aged or learned again. Unknown parts are left out. `Weighting` has the parameters,
-shipped or learned (`weight_config` of source document 002). `PathScoring` scores whole paths by
-their edges (source documents 000 and 002).
+shipped or learned (`weight_config` of HiRAG × PathRAG). `PathScoring` scores whole paths by their
+edges.
 """
 
 from __future__ import annotations
@@ -204,14 +204,14 @@ class PathScoring:
     """
 
     decay_rate: float = 0.85
-    """The factor of each edge (source document 000)."""
+    """The factor of each edge, as in memory-enhanced PathRAG."""
     pruning_threshold: float = 0.01
-    """A path whose score without hub demotion is lower is left out (source document 000)."""
+    """Paths with a lower score, before hub demotion, are left out (memory-enhanced PathRAG)."""
     length_correction: float = 0.0
-    """λ: how much length is forgiven; source document 002 has .3. It divides sums of negative
+    """λ: how much length is forgiven; HiRAG × PathRAG has .3. It divides sums of negative
     logarithms, so that a strong detour scores above a weak direct edge."""
     hub_demotion: float = 0.005
-    """deg_alpha of source document 002."""
+    """`deg_alpha` of HiRAG × PathRAG."""
     boosts: Mapping[str, float] = field(default_factory=dict)
     """The factor of each relation, 0 to 1; 1 for a relation that is not listed."""
     epsilon: float = _LEAST_WEIGHT

@@ -1,11 +1,11 @@
 """Evals: measure how well a memory answers, on question sets.
 
 A set is a corpus, questions, and the passages that answer each (its gold). Evals use Memory and
-View as any caller would. They make a memory of the corpus once and keep it, ask every question of
-every system of the ladder, from plain vectors to full recall, and report quality, time and the
+View as any caller would. They make a memory of the corpus once and keep it. They ask every question
+of every system of the ladder, from plain vectors to full recall, and report quality, time and the
 calibration of beliefs. `ask` is measured separately, by its sentences. Sets of notes, told facts
-and sessions are replayed, each event at its own moment, and measured by type of question. So are
-sets of documents, which are ingested as they are.
+and sessions are replayed, each event at its own moment, and measured by type of question. Sets of
+documents are ingested as they are, and also measured by type.
 """
 
 from hades.evals.answers import measure_answers as measure_answers

@@ -1,8 +1,8 @@
 """Answers: measure whether the sentences of `ask` contain the answer.
 
-The answer of the set, if it has one, is searched in the sentences by its words. Yes/no questions
-are left out, since no sentence contains their answer. Citations are compared with the gold
-passages. Then the question is answered from the other passages only: any answer is now wrong.
+If the set has an answer, it is searched for in the sentences by its words. Yes/no questions are
+left out, since no sentence contains their answer. Citations are compared with the gold passages.
+Then the question is asked again without the gold passages, when any answer is wrong.
 """
 
 from __future__ import annotations

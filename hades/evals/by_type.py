@@ -47,7 +47,7 @@ class ByType:
     kind: str
     columns: tuple[str, ...]
     outcomes: Mapping[str, Sequence[Outcome]]
-    """By table: a size of memory, or a system."""
+    """The outcomes for each table, which is a size of memory or a system."""
     index: Index | None = None
     """The cost of making the memory, if it is kept in the cache."""
     lost: Sequence[tuple[str, str]] = ()

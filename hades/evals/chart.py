@@ -20,7 +20,8 @@ BAR_GAP = 6
 BARS_TOP = 42
 BARS_HEIGHT = 104
 COLOURS = ("#9aa5b1", "#4e79a7", "#59a14f", "#f28e2b", "#b07aa1")
-"""One for each rung; readable on white and on a dark page, also for colour-blind readers."""
+"""One colour for each rung; they can be told apart on white and dark pages and by colour-blind
+readers."""
 _FONT = 'font-family="system-ui, sans-serif"'
 
 

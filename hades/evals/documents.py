@@ -31,9 +31,9 @@ COLUMNS = ("hit1", "r5", "r10", "first", "answered", "denied", "doubted")
 TWO_STEPS = "two_step"
 """The type of question that needs every gold place."""
 QUOTE_PERCENT = 60
-"""The part of a quote's words that a gold passage must contain in a row."""
+"""The share of a quote's words that a gold passage must contain as one run."""
 QUOTE_WORDS_AT_LEAST = 4
-"""The same in words, for short quotes."""
+"""The least number of words of that run, for short quotes."""
 _RANKS = 10
 
 
@@ -45,7 +45,8 @@ def measure_documents(
     encoder: str = "minilm",
     on_progress: Progress | None = None,
 ) -> ByType:
-    """Ask every question of `ask` and of each system, or of those named; a table for each."""
+    """Put every question to `ask` and to each system, or to those named; return a table for
+    each."""
     tables: dict[str, list[Outcome]] = {}
     with open_cached(eval_set, cache, False, encoder, on_progress) as (memory, index):
         for system in chosen_systems(systems, SYSTEMS_ASKED):

@@ -43,13 +43,13 @@ COLUMNS = {
     "sessions": ("any@5", "all@5"),
 }
 WORDS_READ = 60
-"""The answer must be within this many words from the start of the text of `ask`."""
+"""The answer must be within the first words, this many, of the text of `ask`."""
 WORDS_READ_OF_MANY = 150
 """The same for questions that ask for a list of notes."""
 MANY = ("list", "window")
 """The types of question that ask for a list."""
 QUESTIONS_ENOUGH = 120
-"""Small memories are drawn until this many questions have been asked in total."""
+"""Small memories are drawn until this many questions have been asked."""
 DRAWS_AT_MOST = 20
 SYSTEMS_ASKED = ("hybrid", "full", "recall")
 """The systems that sets of sessions measure: two of the ladder, and a whole recall."""
@@ -146,7 +146,7 @@ def draw(
     """Return the events of a memory of at most `notes` notes, and the questions that it answers.
 
     Half of the notes are of topics that random questions need, the others of random topics. A topic
-    brings all its events. The same share is kept of unanswerable questions as of the others.
+    brings all its events. Of the unanswerable questions, the same share is kept as of the others.
     """
     chance = random.Random(seed)
     written = Counter(one.topic for one in events if one.content)
@@ -181,7 +181,7 @@ def _topics(question: EvalQuestion) -> set[str]:
 def measure_sessions(
     eval_set: EvalSet, *, encoder: str = "minilm", on_progress: Progress | None = None
 ) -> ByType:
-    """Write each question's history into its own space, and ask each system there for its gold."""
+    """Write each question's history into a space of its own, and ask each system there."""
     texts = {
         str(row.get("session")): str(row.get("text", "")) for _, row in read_rows(eval_set.corpus)
     }

@@ -1,4 +1,4 @@
-"""The ladder of source document 002: flat → graph → HiRAG → PathRAG → HiRAG×PathRAG.
+"""The ladder of HiRAG × PathRAG: flat → graph → HiRAG → PathRAG → HiRAG×PathRAG.
 
 A rung is a plan of `recall`, or `hades.HiRAG` with or without its paths. Every question is asked of
 all rungs in turn, which makes their times comparable on a busy machine. `docs/lab/details.md`
@@ -32,8 +32,7 @@ UNHURRIED = {
     **dict.fromkeys(("retriever", "graph", "reranker"), _STAGE),
     "budget": {"latency_ms": 60_000},
 }
-"""A plan with limits of time that a busy machine does not reach, so that scores do not depend on
-it."""
+"""A plan with such long time limits that scores do not depend on how busy the machine is."""
 PLANS: Mapping[str, Mapping[str, Any]] = {
     "flat": {
         "retriever": {"retrievers": ["meaning", "words"], "read_on": 0, **_STAGE},
@@ -48,7 +47,7 @@ PLANS: Mapping[str, Mapping[str, Any]] = {
 """The plans of the rungs that are recalls."""
 RUNGS = ("flat", "graph", "HiRAG", "PathRAG", "HiRAG×PathRAG")
 PASSAGES = 5
-"""k of precision: as many passages as a recall packs by default."""
+"""The k of precision, as many passages as a recall packs by default."""
 STEPS_AT_MOST = 4
 """The longest path that counts as joining two gold passages."""
 NOT_ALLOWED = frozenset({"next", "says", "same as"})

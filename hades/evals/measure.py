@@ -27,7 +27,8 @@ _RETRIEVERS = {"dense": ("meaning",), "words": ("words",), "hybrid": ("meaning",
 RECALL_AT = (2, 5, 10, 25, 50)
 RANKS = max(RECALL_AT)
 PACKED_PASSAGES = 6
-"""The passages of a plain search whose tokens count: as many as a recall packs by default."""
+"""How many passages of a plain search have their tokens counted, as many as a recall packs by
+default."""
 
 METRICS = (*(f"recall@{k}" for k in RECALL_AT), "ndcg@10", "mrr")
 
@@ -97,7 +98,7 @@ def chosen_systems(names: Iterable[str], among: Sequence[str] = SYSTEMS) -> tupl
     """Return the named systems in ladder order, or all if none is named; refuse an unknown name."""
     asked = set(names)
     if unknown := sorted(asked - set(among)):
-        raise InvalidInput(f"There is no system {unknown[0]!r}: {', '.join(among)}.")
+        raise InvalidInput(f"There is no system {unknown[0]!r}: use one of {', '.join(among)}.")
     return tuple(name for name in among if name in asked or not asked)
 
 

@@ -34,7 +34,7 @@ format changes."""
 PREFIX = "passage"
 """The first part of each topic; the rest is the id of the passage."""
 LOST_NAMED_AT_MOST = 5
-"""Lost gold ids that are listed as examples: often they are of another corpus."""
+"""How many lost gold ids are listed as examples; often they belong to another corpus."""
 _FIELDS = {"id": "id", "title": "title", "text": "text"}
 
 IdOf = Callable[[Chunk], str]
@@ -172,7 +172,7 @@ def _ready(
         if eval_set.kind == "turns":
             skipped = _take_conversations(memory, eval_set, folder, told)
         elif eval_set.kind == "documents":
-            # Named, so that a continued run finds the same source even if the set was moved.
+            # The source gets a name, so that a continued run finds it even if the set was moved.
             taken = memory.ingest(eval_set.corpus, source=eval_set.corpus.name, on_progress=told)
             skipped = len(taken.skipped)
         else:

@@ -63,7 +63,7 @@ class EvalQuestion:
     as_of: str | None = None
     """The valid time that the caller passes, if any."""
     stale: frozenset[str] = frozenset()
-    """Ids that were right once and no longer are."""
+    """Ids of passages that answered once and no longer do."""
     stale_sentences: tuple[str, ...] = ()
     """Sentences that were right once and no longer are, if the set has them."""
     history: tuple[tuple[str, str], ...] = ()

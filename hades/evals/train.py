@@ -35,13 +35,13 @@ from hades.recall.rank.ranker import (
 from hades.store.records import Progress
 
 NOTE_SIZES = (None, 100, 30, 10)
-"""Sizes in notes of the memories to learn from; None is the whole set. The ranker must also work
-on small memories."""
+"""The sizes, in notes, of the memories to learn from, because the ranker must work on small
+memories, too. None is the whole set."""
 SHRINKAGE = {"linked": 1e-5, "plain": 1e-2, "turns": 1e-4, "notes": 1e-3, "notes_read": 1e-3}
 BELIEF_SHRINKAGE = 1e-4
 PRIOR_START = 1.2
-"""The start weight of the prior for models that are shrunk towards the order of meaning and words;
-all other start weights are 0."""
+"""The start weight of the prior for models that are shrunk towards the order of meaning and words.
+All other start weights are 0."""
 PLAIN_SIGNS = (1, 1, -1)
 _NEWTON_STEPS = 100
 _SMALL = 1e-6
@@ -81,8 +81,8 @@ def train(
             if wanted.any() and not wanted.all():
                 learned[eval_set.name].append(TrainingQuestion(table, wanted))
     counts = {name: len(examples) for name, examples in learned.items()}
-    # All sets count alike: with equal weights per question, HotpotQA, when left out of training,
-    # loses 2.8 points of R@5; with equal weights per set, 1.2.
+    # All sets count alike, however many questions they have: a set left out of training then loses
+    # less.
     every = [
         replace(one, weight=1 / len(examples)) for examples in learned.values() for one in examples
     ]
@@ -171,7 +171,7 @@ def _fit(
     start: Floats,
     signs: Sequence[int] = (),
 ) -> Floats:
-    """Fit one weight a column, and last a constant, shrunk towards `start`.
+    """Fit a weight for each column, and last a constant, all shrunk towards `start`.
 
     A weight of the wrong sign is fixed at 0 and the rest is fitted again: with three weights, a
     bounded method would do the same.

@@ -1,6 +1,6 @@
 """Files for ArangoDB: one JSON-lines file per collection, a script that loads them, and create.js.
 
-The collections are those of the HADES_KG graph (source document 002): papers_raw (texts, not
+The collections are those of the graph HADES_KG of HiRAG × PathRAG: papers_raw (texts, not
 traversed), entities (with papers and other topics), clusters, relations, cluster_edges, the journal
 of memberships, bridge_cache, weight_config and query_logs. `chunks` and `mentions` are added, so
 that passages are part of the graph.
@@ -45,7 +45,7 @@ GRAPH = (
     {"collection": "mentions", "from": ["chunks"], "to": ["entities"]},
     {"collection": "cluster_edges", "from": ["entities", "chunks", "clusters"], "to": ["clusters"]},
 )
-"""The edges of the graph. papers_raw is not part of it: papers are entities of type "paper"."""
+"""The edges of the graph. papers_raw is not in it, because papers are entities of type "paper"."""
 INDEXES: dict[str, tuple[list[str], ...]] = {
     "entities": (["type"], ["layer"], ["cluster_id"], ["deg_out"], ["name_lower", "type"]),
     "relations": (["type"], ["layer_bridge"]),

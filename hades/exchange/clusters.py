@@ -67,7 +67,8 @@ class Clusters:
 
     @cached_property
     def centroids(self) -> dict[str, Floats32]:
-        """The centroids by name of the cluster; one that lost its members to a purge has none."""
+        """The centroids by name of the cluster, without clusters that lost their members to a
+        purge."""
         return {
             cluster_name(number): np.frombuffer(vector, np.float32)
             for number, _, _, vector in self._rows
@@ -137,7 +138,8 @@ class Clusters:
             yield from ((row, labels.get(row.chunk)) for row in rows)
 
     def _known_rows(self) -> Iterator[list[StoredMember]]:
-        """Yield pages of memberships as known at the moment: one that ended later is not ended."""
+        """Yield pages of memberships as known at the moment; one that ended later has no end
+        yet."""
         known = self._store.moment(self._as_of)[1]
         after = 0
         while rows := self._store.hierarchies.journal(self._space, after, _JOURNAL_PAGE):

@@ -1,4 +1,4 @@
-"""The export formats, and files and folders that appear whole or not at all."""
+"""The export formats, and writing files and folders so that they appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FORMATS = ("jsonl", *GRAPH_FILES, *FOLDERS)
 def check(format: str, *, embeddings: bool) -> None:
     """Raise InvalidInput if there is no such format, or if it cannot hold embeddings."""
     if format not in FORMATS:
-        raise InvalidInput(f"There is no format {format!r}: {', '.join(FORMATS)}.")
+        raise InvalidInput(f"There is no format {format!r}: use one of {', '.join(FORMATS)}.")
     if embeddings and format in ("graphml", "markdown"):
         name = {"graphml": "GraphML", "markdown": "Markdown"}[format]
         raise InvalidInput(

@@ -30,13 +30,14 @@ from hades.store.drafts import draft_of
 NOTE_BYTES_AT_MOST = 16 * 2**20
 PATH_BYTES_AT_MOST = 200
 PART_BYTES_AT_MOST = 100
-"""The longest path below the folder, and the longest name in it. Windows allows 260 characters."""
+"""The longest path below the folder and the longest name in it, in bytes. Windows allows 260
+characters for a path."""
 SHORTENED_BYTES = 60
 OWN_KEYS = frozenset({"topic", "version", "kind", "tags", "valid_from", "recorded_at"})
 OWN_KEYS |= {"confidence", "importance", "metadata"}
 """The keys of front matter with a meaning here. All others are metadata of the note."""
 BRACKETS_AT_MOST = 2_000
-"""Opening brackets of front matter. PyYAML needs 17 s for 60,000 of them."""
+"""The most opening brackets in front matter, because PyYAML needs 17 s for 60,000 of them."""
 CONFLICT = re.compile(r"\.conflict(?:-[0-9]{1,6})?\.md$")
 """The end of the name of a file with the other side of a conflict."""
 
@@ -63,7 +64,7 @@ class NoteFile:
     valid_from: str | None = None
 
     def says(self, state: State) -> bool:
-        """Return whether the file says the same as a state; blank lines at both ends are equal."""
+        """Return whether the file says the same as a state, ignoring blank lines at both ends."""
         if self.valid_from not in (None, iso(state.valid_from)):
             return False
         mine = self.content, self.tags, self.confidence, self.importance, self.metadata
@@ -150,14 +151,16 @@ def _trimmed(content: str) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads numbers, booleans and null as JSON knows them, and dates and all else as text.
+    """Reads numbers, booleans and null as in JSON; dates and all other values are text.
 
     References are refused: a few lines of them can stand for gigabytes.
     """
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("It refers to another part of itself.")
+            raise yaml.YAMLError(
+                "Its front matter has a YAML reference (`&` or `*`): write the value instead."
+            )
         return super().compose_node(parent, index)
 
 
@@ -200,7 +203,7 @@ def _text(front: Mapping[str, Any], key: str) -> str | None:
 
 
 def _tags(value: object) -> tuple[str, ...]:
-    if isinstance(value, str):  # as Obsidian once wrote them
+    if isinstance(value, str):  # as Obsidian used to write them
         value = value.replace(",", " ").split()
     if value is not None and not isinstance(value, list):
         raise InvalidInput("Its `tags` must be a list.")
@@ -238,7 +241,7 @@ def _safe(part: str) -> str:
     part = unicodedata.normalize("NFC", part).translate(_REPLACED).strip(". ") or "_"
     if part.split(".")[0].strip().lower() in _RESERVED:
         part = f"_{part}"
-    # A folder must not be named like a file of this module or of a memory.
+    # a folder must not have the name of a file that this module or a memory uses
     is_taken = part.lower().endswith(".md") or ".hades" in part.lower()
     return part.replace(".", "_") if is_taken else part
 

@@ -1,4 +1,4 @@
-"""Mentions and co-occurrence: which names of a chunk an export links to it, and to each other."""
+"""Mentions and co-occurrence: which names an export links to a chunk, and to each other."""
 
 from __future__ import annotations
 

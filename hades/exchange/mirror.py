@@ -13,7 +13,8 @@ from hades.exchange.markdown import write_note
 STATE_FILE = ".hades-mirror.json"
 STATE_BYTES_AT_MOST = 64 * 2**20
 UNSURE_S = 2.0
-"""A file that changed so recently may change again with the same time: FAT counts two seconds."""
+"""A file that changed this recently may change again without a new time, since FAT counts in two
+seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ def stamp_of(path: Path) -> str:
 
 
 def load_synced(root: Path, identity: str) -> dict[str, SyncedFile]:
-    """Return the files of the last pass by path; raise InvalidInput if they are another memory's.
+    """Return the files of the last pass by path; raise InvalidInput if they belong to another
+    memory.
 
     `identity` stands for the memory and the space.
     """
@@ -57,7 +59,7 @@ def load_synced(root: Path, identity: str) -> dict[str, SyncedFile]:
 
 
 def save_synced(root: Path, identity: str, files: dict[str, SyncedFile]) -> None:
-    """Remember the files of a sync."""
+    """Store the files of a pass."""
     data = {"memory": identity, "files": {name: asdict(files[name]) for name in sorted(files)}}
     raw = json.dumps(data, ensure_ascii=True, indent=1).encode()
     path = root / STATE_FILE

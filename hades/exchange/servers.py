@@ -25,7 +25,7 @@ from hades.store.records import Progress
 
 BATCH_ROWS = 1_000
 BATCH_BYTES = 4_000_000
-"""JSON bytes of a batch. Qdrant accepts requests of up to 32 MB."""
+"""The size of a batch in bytes of JSON. Qdrant accepts requests of up to 32 MB."""
 CONNECT_S = 10
 REQUEST_S = 120
 REASON_CHARACTERS = 300
@@ -60,7 +60,7 @@ class GraphServer:
 
     @property
     def needs_vectors(self) -> bool:
-        """Return whether the server stores only what has a vector."""
+        """Return whether the server stores only nodes that have a vector."""
         return self.product == "qdrant"
 
 
@@ -73,7 +73,7 @@ _PRODUCTS = {
         for security in ("", "+s", "+ssc")
     },
 }
-"""The product of each scheme. Those of Neo4j are its own."""
+"""The product of each scheme of a URL. The schemes of Neo4j are its own."""
 _SECRETS = {
     "arango": "ARANGO_USERNAME and ARANGO_PASSWORD",
     "neo4j": "NEO4J_USERNAME and NEO4J_PASSWORD",
@@ -237,7 +237,7 @@ def _index_arango(database: Any, graph: GraphSnapshot, refused: type[Exception])
 def _refused(
     wanted: Mapping[str, Callable[[], object]], refused: type[Exception]
 ) -> tuple[str, ...]:
-    """Call each function; return the names of those that raised `refused`."""
+    """Call each function; return the names of the functions that raised the exception `refused`."""
     names = []
     for name, create in wanted.items():
         try:
@@ -265,7 +265,7 @@ def _to_neo4j(graph: GraphSnapshot, server: GraphServer, on_progress: Progress) 
             def run(statement: str, rows: list[Row] | None = None) -> None:
                 driver.execute_query(statement, rows=rows or [], database_=server.name)
 
-            run("RETURN 1")  # so that a refused password is not taken for a refused index
+            run("RETURN 1")  # so that a wrong password is not mistaken for a refused index
             wanted = {_index_name(text): partial(run, text) for text in neo4j.indexes(graph)}
             left_out = _refused(wanted, Neo4jError)
             nodes = _send_batches(
@@ -297,7 +297,8 @@ def _merged_node(node: ExportedNode) -> tuple[str, Row]:
 def _merged_edge(graph: GraphSnapshot, exported: ExportedEdge) -> tuple[str, Row]:
     """Return the Cypher statement that writes an edge between its ends, and its row.
 
-    The number of a told edge is its key; derived edges have the number 0, once for two ends.
+    A told edge has its number as its key. Derived edges have the number 0, one for each pair of
+    ends.
     """
     edge = exported.edge
     source = _quoted(edge.source.kind.capitalize())

@@ -1,7 +1,7 @@
-"""Snapshot: the graph as of one moment, which all graph formats are written from.
+"""Snapshot: the graph as of one moment, from which all graph formats are written.
 
-It is read from the store in parts. Only names, numbers and the pairs of `related_to` are held in
-memory, not texts, vectors or edges. Use it inside a snapshot of the store.
+It is read from the store in parts. Names, numbers and the pairs of `related_to` are held in memory,
+but not texts, vectors or edges. Use it inside a snapshot of the store.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ PAGE = 500
 """Rows that are read together."""
 EDGES_PAGE = 5_000
 ENTITIES_PAGE = 50_000
-"""A page of entities reads which names of the whole space mean the same, so it is a large one."""
+"""How many entities are read together. The page is large because each page reads which names of the
+whole space mean the same."""
 _MARK_BYTES = 4
 Item = TypeVar("Item")
 
@@ -301,7 +302,7 @@ class GraphSnapshot:
             vectors = self._vectors.rounded(numbers)
             for entity, number in zip(page, numbers, strict=True):
                 if self._entity_numbers[entity.name] != entity.id:
-                    continue  # edges are by name, so the first entity of a name stands for all
+                    continue  # edges name their ends: the first entity with a name stands for all
                 node = Node("entity", entity.name)
                 kind = PAPER if entity.name in papers else entity.kind
                 yield ExportedNode(

@@ -1,6 +1,6 @@
 """Vectors in an export: those of chunks, topics and entities, and the chunks that stand for nodes.
 
-Only chunks and some entities have vectors of their own. Any other node has the vector and the
+Only chunks and some entities have vectors of their own. Any other node gets the vector and the
 cluster of a chunk: a topic those of its first chunk, an entity those of a chunk about it.
 """
 

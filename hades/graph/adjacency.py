@@ -1,8 +1,8 @@
 """Adjacency: the arcs of a graph as arrays, and the interface that walks need (`Neighbours`).
 
 Nodes are numbers from 0. Any object that returns the neighbours of many nodes at once can be
-walked, a remote store too. `Adjacency` holds one sorted array of arcs in memory, and an overlay
-with the new arcs of changed nodes, so that a change touches a few rows and not ten million arcs.
+walked, even a remote store. `Adjacency` holds one sorted array of arcs in memory, and an overlay
+with the new arcs of changed nodes, so that a change touches a few rows instead of millions of arcs.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def open_arcs(
 
 
 class RowCache(dict[int, tuple[list[int], list[float], float]]):
-    """By node, once fetched: its neighbours that are not barred, their weights, and the sum.
+    """A cache by node: its neighbours that are not barred, their weights, and the sum of these.
 
     A walk needs only the sum of most nodes, so a row becomes lists when it is first used.
     """

@@ -1,4 +1,4 @@
-"""Beam search: a few good paths from the seeds, within hard limits (source document 001).
+"""Beam search: a few good paths from the seeds, within hard limits (the PathRAG plan).
 
 Every hop extends the newest paths by their best neighbours, chosen by the weight of the arc and
 by how well they match the words of the question. The best paths of all hops together stay. Barred
@@ -37,11 +37,11 @@ class Caps:
 
     hops: int = 1
     fanout: int = 2
-    """Neighbours that may continue one path."""
+    """How many neighbours may continue one path."""
     beam: int = 8
-    """Paths that are kept, over all hops together."""
+    """How many paths are kept, over all hops together."""
     documents: int = 160
-    """Different nodes that are looked at, seeds included."""
+    """How many different nodes are looked at, seeds included."""
 
     def __post_init__(self) -> None:
         if min(self.hops, self.fanout, self.beam, self.documents) < 0:
@@ -214,7 +214,7 @@ class _Search:
     def _list(self, nodes: Iterable[int]) -> None:
         """Store the best arcs of nodes, as many as a path may need, and the number of the others.
 
-        Once per node, because a node may have a million arcs and be on every path.
+        This is done once per node, because a node may have a million arcs and be on every path.
         """
         new = [node for node in dict.fromkeys(nodes) if node not in self._lists]
         if not new:

@@ -25,12 +25,13 @@ from hades.graph.trims import Trim, Trims
 
 ALPHA = 0.8
 THETA = 0.05
-"""PathRAG's values."""
+"""The values of PathRAG."""
 NODES = 40
 KEEP = 15
 LONGEST_ARCS = 5
 STEPS_PER_PAIR = 20_000
-"""Limit of prefixes for one pair, about 0.1 s. Flows rarely need a hundred."""
+"""The most prefixes that are tried for one pair, about 0.1 s. A hundred are nearly always
+enough."""
 _SAME = 12
 """Bounds that agree to this many decimals are ties, which go to the smaller node numbers."""
 

@@ -79,7 +79,7 @@ def push(
 ) -> bool:  # fmt: skip
     """Push until the queue is empty or `limit` pushes were done. Return whether nodes are queued.
 
-    A round takes the residuals of all queued nodes first, so that the order within it is no matter.
+    A round first takes the residuals of all queued nodes, so that their order does not matter.
     `known` keeps the sums of weights under this mask for later walks; it may be empty.
     """
     indptr, base, weights, row_of, late_start, late_stop, late, late_weights, totals = rows

@@ -31,13 +31,14 @@ class LazyKernel:
         return self._is_ready
 
     def wait(self) -> None:
-        """Load the kernel, if there is numba, and wait. A server does so at its start."""
+        """Load the kernel, if numba is installed, and wait for it. A server does this when it
+        starts."""
         self._loading().join()
 
     def _loading(self) -> threading.Thread:
         with self._lock:
             if self._thread is None:
-                # A daemon that is stopped inside the compiler would abort the process at exit.
+                # not a daemon: stopped inside the compiler, it would abort the process at exit
                 self._thread = threading.Thread(target=self._run, name="hades-kernel")
                 self._thread.start()
             return self._thread

@@ -2,8 +2,8 @@
 
 The score of a path is Σ log(max(w·decay, ε)), so the shorter of two equally strong paths comes
 first. For each number of arcs, a table holds the best score from every node to a target, so that
-the search expands only the best paths. Only nodes near either end are looked at: every node of a
-path of L arcs is at most L/2 arcs away from one of the ends.
+the search expands only the best paths. Only nodes near the ends are looked at: every node of a path
+of L arcs is at most L/2 arcs away from one of the ends.
 
 Logarithms are rounded to units of 2⁻⁴⁰, so that equal sums are equal in any order of addition. Ties
 go to the path with fewer arcs, then to the smaller node numbers.
@@ -24,7 +24,7 @@ from hades.graph.trims import Trim, Trims
 
 EPSILON = 1e-6
 STEPS = 200_000
-"""Limit of prefixes for one search, about a second."""
+"""The most prefixes that one search tries, about a second."""
 ARCS_ALWAYS = 2
 """Paths of at most this many arcs are searched even after the deadline: they cost little."""
 _UNITS = 2**40
@@ -58,7 +58,7 @@ class _Near:
 
 @dataclass(slots=True)
 class _Side:
-    """How far the nodes around one end have been looked at."""
+    """The state of the search around one end."""
 
     layer: list[int]
     """The nodes reached last, whose arcs are followed next."""

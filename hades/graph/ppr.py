@@ -34,10 +34,10 @@ Query = tuple[Ints, Floats]
 DAMPING = 0.5
 EPSILON = 1e-5
 SLICE_PUSHES = 20_000
-"""Pushes of the kernel between two looks at the deadline, about 5 ms."""
+"""How many pushes the kernel does between two checks of the deadline, about 5 ms."""
 KERNEL_FROM_WALKS = 4
-"""A question takes up to three walks. The first question of a process does them with numpy,
-because loading the kernel takes longer."""
+"""The kernel is loaded after this many walks. A question takes up to three, so the first question
+of a process uses numpy, because loading the kernel takes longer."""
 _NO_LIMIT = np.iinfo(np.int64).max
 _NONE_BARRED: Flags = np.zeros(0, np.bool_)
 
@@ -182,7 +182,7 @@ def _with_numpy(
         given = np.repeat(damping * pushed / np.where(total > 0, total, np.inf), counts) * weights
         first = np.repeat(first, counts)
     capped = Reason.TIMEOUT if is_late else None
-    # Use the places that were reached: a scan of all estimates would take longer than the walks.
+    # use the places that were reached; a scan of all estimates would take longer than the walks
     places = np.unique(np.concatenate(reached))
     ends = np.searchsorted(places, np.arange(1, len(queries)) * count)
     return [

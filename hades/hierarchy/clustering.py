@@ -1,4 +1,4 @@
-"""Clustering: vectors and links in, two levels of clusters out (source document 002; HiRAG).
+"""Clustering: two levels of clusters from vectors and links (HiRAG).
 
 Level 1 is a consensus of two methods. HDBSCAN over the vectors finds dense cores, which stay
 together. Leiden over a graph of nearest neighbours and relations joins cores and the chunks
@@ -6,8 +6,8 @@ between them. Chunks of communities that are too small go to the nearest centroi
 clusters by Ward's criterion, at most FAN_OUT of them in one.
 
 The same input gives the same clusters on every processor: products of int8 vectors are whole
-numbers, weights and resolutions are whole numbers or fractions of powers of two, so sums do not
-depend on their order, and ties are decided by the number of a vector.
+numbers, and weights and resolutions are whole numbers or fractions of powers of two, so sums do not
+depend on their order. Ties are decided by the number of a vector.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ClusterSettings:
     min_samples: int = 3
     fan_out: int = FAN_OUT
     clusters_per_root: float = 1.3
-    """The aim for the number of clusters is this times the square root of the chunks."""
+    """The number of clusters aimed at is this times the square root of the number of chunks."""
     clusters_at_most: int = FAN_OUT * FAN_OUT
     resolution_tries: int = 12
     leiden_iterations: int = 4
@@ -124,7 +124,7 @@ def cluster(
     )
 
 
-# Exact products
+# Products of vectors, exactly
 
 
 def _numbers(codes: Codes) -> npt.NDArray[Any]:
@@ -165,7 +165,8 @@ def nearest_centroid(codes: Codes, centroids: Floats32) -> Ints:
 def _within(codes: Codes, sources: Sequence[Ints]) -> Codes:
     """Return vectors that lean to the mean of their sources.
 
-    So a section with a usual heading, a script or a table belongs to the subject of its document.
+    So a section with a common heading, a script or a table is grouped with the rest of its
+    document.
     """
     own = codes / _norms(codes)[:, None]
     for source in sources:
@@ -249,8 +250,9 @@ def _cores(
 ) -> Ints:
     """Return the HDBSCAN core of each vector, or NOISE.
 
-    Leaf selection depends on the order of mutual reachability distances only. So HDBSCAN is given
-    their ranks, which have no ties: how a sort orders ties differs between processors.
+    Leaf selection depends only on the order of mutual reachability distances. HDBSCAN gets their
+    ranks instead, which have no ties, because sorting orders ties differently on different
+    processors.
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
@@ -323,7 +325,8 @@ def _communities(cores: Ints, edges: Ints, aim: int, seed: int, settings: Cluste
 
 
 def _settled(codes: Codes, communities: Ints, settings: ClusterSettings) -> Ints:
-    """Number the clusters by their first vector; vectors of small ones go to the nearest."""
+    """Number the clusters by their first vector; vectors of small clusters move to the nearest
+    one."""
     large = np.bincount(communities) >= settings.min_cluster_size
     kept = large[communities]
     if not kept.any():

@@ -1,10 +1,10 @@
 """Labels and summaries of clusters, taken from the texts of their most central chunks.
 
-A label is a phrase of the texts: one that many of them and few of the other clusters' have, with a
-vector that is near this cluster and far from the others. If it does not fit most of the texts, a
-second phrase follows. A summary has the sentences that, as the reader judges, tell best what the
-label means. With a language model the model writes the summary, and sentences that its sources do
-not support are dropped.
+A label is a phrase that many texts of the cluster and few texts of other clusters have, with a
+vector near this cluster and far from the others. If it does not fit most of the texts, a second
+phrase follows. A summary has the sentences that tell best what the label means, as the reader
+judges. With a language model the model writes the summary, and sentences that its sources do not
+support are dropped.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ from hades.models.checked import cited_sentences
 from hades.models.encoder import Encoder, reader_of
 
 PHRASES_COMPARED = 24
-"""The phrases of a cluster whose vectors are compared, those that tell most by their words."""
+"""How many phrases of a cluster are compared by their vectors: those that fit best by their
+words."""
 RARE = 0.02
-"""Added to the shares of texts that are compared, so that a rare phrase does not tell much."""
+"""Added to both shares of texts, so that a rare phrase does not count as typical."""
 UNTOLD = 0.01
-"""The least that a phrase tells, so that the vectors decide between phrases of many clusters."""
+"""The least value of a phrase by its words, so that vectors decide between phrases of many
+clusters."""
 HEADING = 1.5
 ONE_WORD = 0.6
 """The worth of a phrase of a heading, and of a single word, compared with other phrases. These and
@@ -43,7 +45,8 @@ FAR = 0.3
 """A phrase fits by FAR and the softmax of SHARPNESS times its cosines with the centroids."""
 SECOND = 0.4
 SECOND_TO_WORD = 0.15
-"""A second phrase follows if it is worth this share of the first one; less after a single word."""
+"""A second phrase follows if it has at least this share of the first one's worth; after a single
+word, a smaller share is enough."""
 SUMMARY_SENTENCES = 2
 SENTENCES_READ = 12
 """The sentences of a cluster that the reader judges, those with the most words of the label."""
@@ -56,7 +59,7 @@ SOUND_AT_LEAST = 0.5
 UNNAMED = "unnamed"
 """The label of a cluster in which no phrase stands out. An empty label was purged."""
 REPEATED = 3
-"""A sentence of so many topics is part of a licence or a form: summaries leave it out."""
+"""A sentence in this many topics is part of a licence or a form, so summaries leave it out."""
 TASK = "Say in two or three sentences what these texts have in common."
 
 
@@ -86,7 +89,7 @@ class CentralText:
 
 
 class ModelSummaries:
-    """Summaries that a language model writes; with no model, or one that fails, there are none."""
+    """Summaries that a language model writes; none without a model or if the model fails."""
 
     def __init__(self, model: ChatModel | None) -> None:
         self._model = model
@@ -142,7 +145,7 @@ def described(
 def _fits(encoder: Encoder, phrases: Sequence[str], centroids: Floats32) -> Floats:
     """Return how well each phrase fits each cluster by its vector, to 3 decimals.
 
-    All fit alike if the server of the encoder does not answer.
+    If the encoder's server does not answer, all phrases fit equally well.
     """
     try:
         vectors = np.asarray(encoder.encode(phrases), np.float32)
@@ -171,7 +174,7 @@ class _Level:
                 self._having[part].add(number)
 
     def candidates(self, cluster: int) -> list[str]:
-        """Return the phrases of a cluster that tell most by their words."""
+        """Return the phrases of a cluster that are most typical of it by their words."""
         texts = self._clusters[cluster]
         headings = Counter(phrase for text in texts for phrase in text.headings)
         phrases = (noun_phrases(sentence) for text in texts for sentence in text.sentences)
@@ -195,7 +198,7 @@ class _Level:
     def _best(
         self, cluster: int, phrases: Collection[str], fits: Mapping[str, float], without: Set[int]
     ) -> tuple[str, float]:
-        """Return the phrase that names best the texts that are not `without`, and its worth."""
+        """Return the phrase that best names the texts outside `without`, and its worth."""
         tells = {each: max(0.0, self._tells(cluster, each, without)) for each in phrases}
         worth = [((tells[each] + UNTOLD) * fits[each], each) for each in phrases]
         best, phrase = max(worth, default=(0.0, ""))
@@ -207,9 +210,9 @@ class _Level:
         return set.intersection(*having) if having else set()
 
     def _tells(self, cluster: int, phrase: str, without: Set[int] = frozenset()) -> float:
-        """Return how well a phrase tells a cluster from others by the shares of texts that have it.
+        """Return how well a phrase distinguishes a cluster, by the shares of texts that have it.
 
-        The others count by the highest share and by the quadratic mean.
+        The other clusters count by their highest share and by their quadratic mean.
         """
         texts = np.array([*(self._texts(phrase) - without)], np.int64)
         share = np.bincount(self._cluster_of[texts], minlength=len(self._sizes)) / self._sizes
@@ -221,7 +224,7 @@ class _Level:
     def summary(self, cluster: int, label: str, encoder: Encoder) -> str:
         """Return the sentences that tell best what a label means, with their citations.
 
-        If no text says anything in a sentence, these are the beginnings of the most central ones.
+        If the texts have no sentences, return the beginnings of the most central texts.
         """
         wanted = telling_stems(label)
         rows = {

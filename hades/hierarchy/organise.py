@@ -1,7 +1,7 @@
 """Organising: make the hierarchy of a space, or bring an earlier one back.
 
-Clusters, labels and summaries are prepared from a snapshot, outside a transaction. Then all is
-written in one. A chunk that came meanwhile joins the nearest cluster; if something was purged
+Clusters, labels and summaries are prepared from a snapshot, outside a transaction, and written in
+one transaction. A chunk that was added meanwhile joins the nearest cluster; if something was purged
 meanwhile, nothing is written.
 """
 
@@ -33,13 +33,13 @@ from hades.store.store import Store
 ACTION = "organise"
 """The action in the change log."""
 CENTRAL_TEXTS = 30
-"""Texts that a label and a summary are taken from, the most central of a cluster."""
+"""How many texts of a cluster, the most central ones, its label and summary are taken from."""
 NAME_MENTIONS_AT_MOST = 8
 """A name that more chunks mention does not link them."""
 NAME_UNITS = 512
 EDGE_UNITS = 512
-"""Weights of a shared name, spread over the chunks that share it, and of an edge, where a cosine
-of 1 has 1024."""
+"""Weights of a shared name (divided among the chunks that share it) and of an edge, in units in
+which a cosine of 1 has the weight 1024."""
 
 
 @dataclass(slots=True)

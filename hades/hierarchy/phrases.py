@@ -1,9 +1,9 @@
 """Phrases: what a passage says in whole sentences, and the phrases that may name its subject.
 
-Scripts, styles, tables of values, hashes and signatures have no sentences, so nothing of them is
-in a label or a summary. Of source code the documentation speaks: the first sentence of each
-docstring or comment. A phrase is a heading, the name of a symbol, or a noun phrase: words between
-small words of which the first is an article or a preposition.
+Scripts, styles, tables of values, hashes and signatures have no sentences, so labels and summaries
+contain nothing of them. Of source code, the first sentence of each docstring or comment is used. A
+phrase is a heading, the name of a symbol, or a noun phrase: the words between two small words, the
+first of which is an article or a preposition.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from hades.language.words import words
 SENTENCE_WORDS_AT_LEAST = 4
 SMALL_AT_LEAST = 0.15
 LETTERS_AT_LEAST = 0.85
-"""The share of small words among the words of a sentence, and of letters, spaces and commas among
-its characters. Settings, signatures and tables have fewer."""
+"""The least share of small words in a sentence, and of letters, spaces and commas among its
+characters. Settings, signatures and tables have less."""
 WORDS_AT_MOST = 7
 CHARACTERS_AT_MOST = 48
 """The most words and characters of a phrase."""
@@ -97,7 +97,7 @@ def heading_phrases(heading: str, topic: str, *, is_code: bool) -> list[str]:
 
 
 def telling_stems(text: str) -> set[str]:
-    """Return the stems of the words of a text that are no small words."""
+    """Return the stems of the words of a text, without small words."""
     folded = (word.casefold() for word in words(text))
     return {stem(word) for word in folded if len(word) > 2 and word not in STOP_WORDS}
 
@@ -110,7 +110,7 @@ def _can_name(phrase: str) -> bool:
 
 
 def _spoken(name: str) -> str:
-    """Return the name of a symbol in words, from the first that is no small word."""
+    """Return the name of a symbol in words, without small words at the start."""
     parts = name_parts(name) or spoken(name).split()
     return " ".join(dropwhile(lambda part: part.casefold() in STOP_WORDS, parts))
 

@@ -1,7 +1,7 @@
 """The command that an agent's hook runs: it hands the event to the resident and prints the answer.
 
-It must start fast, so it imports little and knows nothing about JSON or memories. It starts the
-resident if there is none. It never fails: it exits with 0, within the time limit of its event, and
+It must start fast, so it imports little and leaves JSON and memories to the resident, which it
+starts if none is running. It never fails: it exits with 0, within the time limit of its event, and
 an error is one line in the log.
 
     python -I -S client.py CLIENT EVENT [MEMORY]
@@ -26,7 +26,7 @@ LIMIT_S = {
     "before-compact": 2.0,
     "session-end": 2.0,
 }
-"""The time limit of the command, by event; after it the command exits without an answer."""
+"""The time limit of the command, by event. After that it exits without an answer."""
 EVENTS = tuple(LIMIT_S)
 CONFIG_VARIABLES = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
 """The environment variables that name the folder of a client's configuration."""
@@ -112,7 +112,7 @@ def _answer(client: str, event: str, memory: str) -> bytes:
     config = os.environ.get(CONFIG_VARIABLES.get(client, ""), "")
     head = "\0".join((PROTOCOL, client, event, memory, config, ""))
     call = os.fsencode(head) + payload
-    answer = _called(call) or _called(call)  # the resident may end just when it is called
+    answer = _called(call) or _called(call)  # the resident may end at the very moment of the call
     if not answer:
         raise ConnectionError("the resident broke off")
     return answer.removeprefix(ANSWERED)

@@ -16,7 +16,8 @@ from hades.context.text.tags import neutral_tags
 from hades.errors import InvalidInput
 
 CONTEXT_CHARACTERS_AT_MOST = 9_500
-"""Claude Code passes on 10,000 characters uncut, Codex about 2,500 tokens."""
+"""The most characters of an answer. Claude Code passes on 10,000 uncut, Codex about 2,500
+tokens."""
 SAID_CHARACTERS_AT_MOST = 20_000
 """Longer prompts and answers are cut to this length."""
 FIELD_CHARACTERS_AT_MOST = 4_096

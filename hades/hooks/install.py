@@ -21,7 +21,7 @@ from hades.serve.config_files import ConfigChange, Program, chosen, encode_confi
 SCRIPT = Path(hook_client.__file__).resolve()
 _OWN = ("hades", "hooks", "client.py")
 _SLACK_S = 2
-"""Seconds that a client's program waits longer than the command's own limit."""
+"""How many seconds longer than the command's own limit the client's program waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,8 @@ def _removed(config: dict[str, Any], file: Path) -> dict[str, Any]:
 
 
 def _without_own(entry: Any) -> tuple[Any, list[Any]]:
-    """Return an entry without our commands (None: nothing is left), and our part of it."""
+    """Return an entry without our commands (None if nothing is left), and the part with our
+    commands."""
     if not isinstance(entry, dict):
         return entry, []
     if isinstance(inner := entry.get("hooks"), list):

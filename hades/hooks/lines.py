@@ -23,7 +23,7 @@ from hades.models.keeper import load_keeper
 LINES_AT_MOST = 3
 LINE_CHARACTERS = 220
 BEGINNING = 40
-"""How many characters of a statement are looked for in a turn."""
+"""How many characters at the start of a statement are searched for in a turn."""
 QUESTION_CHARACTERS = 1_200
 """From a longer prompt, only the beginning and the end become the question."""
 WORDS_AT_LEAST = 3
@@ -31,10 +31,10 @@ CALLED_FOR = -2.4
 """The least logit of the keeper for a passage. It and the next were chosen on four projects of
 `training/said`."""
 TURN_MORE = 0.5
-"""The logit that a turn of a conversation needs in addition."""
+"""How much higher the logit of a turn of a conversation must be."""
 OUTDATED = -1.75
-"""The logit from which a later note makes a line outdated, chosen on the same projects. It is less
-than the logit from which a note is replaced, because a line that is missing costs less."""
+"""The logit from which a later note makes a line outdated, chosen on the same projects. It is lower
+than the one for replacing a note, because a missing line does less harm."""
 LATER_AT_MOST = 1
 """How many of the nearest later notes a line is compared with."""
 FACT_AT_LEAST = 0.5
@@ -47,8 +47,8 @@ PLAN: dict[str, Any] = {
     "reranker": {"m": 12, "reader": False},
     "budget": {"tokens": 1_200, "latency_ms": 1_000, "docs_max": 60},
 }
-"""Paths are not shown, so they are not searched. The reader is off and the keeper judges the
-passages, because a prompt may call for a rule that answers no question."""
+"""Paths are not shown, so they are not searched. The keeper judges the passages instead of the
+reader, because a prompt may call for a rule although it asks no question."""
 _CODE = re.compile(r"```[^`]{0,20000}(?:```|$)")
 
 
@@ -136,7 +136,7 @@ def _called_for(
 def _is_outdated(view: View, line: PromptLine) -> bool:
     """Return whether a later note makes the line of a passage outdated.
 
-    The agent may know that note from the brief, so the line would be the last thing that it reads.
+    The agent may know that note from the brief, and must not read the outdated line after it.
     """
     if line.at is None:
         return False

@@ -1,8 +1,8 @@
 """The resident: one process of this user that holds memories and encoder, and answers hooks.
 
 It listens on a unix socket that only this user can reach, and ends after some time without a call
-(the setting `hooks_idle_minutes`). Each call is one event: a head of fields between zero bytes, and
-the payload. The answer is printed by the client as it is.
+(the setting `hooks_idle_minutes`). Each call is one event: a head with fields that are separated by
+zero bytes, then the payload. The client prints the answer unchanged.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CALLS_AT_MOST = 16
 READING_S = 5.0
 HEAD_FIELDS = 5
 BUSY_TIMEOUT_S = 5.0
-"""The wait of a write for another process that holds the memory."""
+"""How long a write waits for another process that is writing to the memory."""
 MEMORIES_AT_MOST = 8
 
 
@@ -146,7 +146,7 @@ class Resident:
         except Denied as error:
             if name != "session-start":
                 raise
-            # Only the user can say whose memory it is.
+            # only the user can tell whose memory it is
             context = f"HADES remembers nothing here. Tell the user, and do nothing else: {error}"
             return event, HookResult(context, f"refused: {error}")
         return event, self._handlers.handle(event, memory, place)

@@ -35,7 +35,7 @@ class EventRuns:
     added: int = 0
     """The characters that all runs added."""
     message: str = ""
-    """The message of the last line."""
+    """The message in the last line of the log."""
 
 
 @dataclass(frozen=True, slots=True)

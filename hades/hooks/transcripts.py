@@ -30,7 +30,7 @@ FOLDERS = {
     "claude-code": (".claude", "projects"),
     "codex": (".codex", "sessions"),
 }
-"""The folder of a client below the home folder, and its folder of transcripts."""
+"""The folder of each client below the home folder, and the folder of transcripts in it."""
 BYTES_AT_MOST = 64 * 1024 * 1024
 """A larger transcript is read from its end."""
 CHARACTERS_AT_MOST = 300_000

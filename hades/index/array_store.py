@@ -1,7 +1,7 @@
 """Array store: arrays of one kind saved together beside the memory.
 
 Each save replaces the whole file, so a reader finds the old arrays or the new ones, never a mix.
-All of it is derived from the store: a damaged file is rebuilt.
+The arrays are derived from the store, so a damaged file is rebuilt.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Array = npt.NDArray[Any]
 UNREADABLE = (OSError, ValueError, LookupError, TypeError, struct.error)
 """The errors that reading a damaged file can raise."""
 VERIFIED_AT_ONCE_BYTES = 64_000_000
-"""This much is read in 40 ms. Larger files are verified in a thread."""
+"""Larger files are verified in a thread; reading this much takes 40 ms."""
 LOCK_SECONDS = 60.0
 """How long a process waits for another that writes to the indexes."""
 _LOOK_AGAIN_SECONDS = 0.02
@@ -71,8 +71,8 @@ class ArrayStore:
     def load(self, revision: dict[str, Any], now: int) -> tuple[int, dict[str, Array]] | None:
         """Return change number and arrays saved for a revision (format, generation …), or None.
 
-        Arrays of a later change than `now` are ignored: the memory was restored from a backup
-        since. A damaged file is removed.
+        Arrays of a later change than `now` are ignored, because the memory was restored from a
+        backup since. A damaged file is removed.
         """
         path = self._folder / self._name
         try:
@@ -158,7 +158,7 @@ def verify_arrays(path: Path) -> None:
 
 
 Bodies = Mapping[Path, tuple[int, int, int]]
-"""Per file: the offset from which it is verified, the number of bytes, and their checksum."""
+"""For each file, the offset from which it is verified, the number of bytes, and their checksum."""
 
 
 _late: Counter[Path] = Counter()

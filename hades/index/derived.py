@@ -17,13 +17,13 @@ from hades.store.store import Store
 _LOG = logging.getLogger(__name__)
 TIMES = ("valid_from", "valid_to", "recorded_at", "retired_at")
 TableTypes = dict[str, dict[str, Any]]
-"""Per table: the types of its columns; the first column is the key."""
+"""For each table, the types of its columns; the first column is the key."""
 
 
 class Derived:
     """Tables at one change number. They are rebuilt if their files are damaged.
 
-    A subclass that saves more than its tables adds that to `_parts` in `_forget`.
+    A subclass that saves more than its tables adds the rest to `_parts` in `_forget`.
     """
 
     NAME: ClassVar[str]

@@ -1,9 +1,9 @@
 """Graph building: build a graph from the tables, and repair it after a write.
 
 Which mentions count depends on the known names: a later title makes an earlier text mention it.
-After a write, those chunks are read again whose own mentions changed, that appeared or
-disappeared, or that mention a name that now counts differently. The result is the same as that of
-a rebuild; a test compares them.
+After a write, a chunk is read again if its own mentions changed, if it appeared or disappeared, or
+if it mentions a name that now counts differently. The result is the same as that of a rebuild; a
+test compares them.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ def _names(tables: Tables, moment: GraphMoment, moved: Ints, counts: Any = None)
     `counts` are the mention counts before that; they are updated in place. Default: all 0.
     """
     at = _mentions_of(tables, moved)
-    # Use the type of the counts: `add.at` takes 25 times as long if it must convert values.
+    # use the type of the counts: `add.at` takes 25 times as long if it must convert values
     sign = np.where(moment.visible[tables.mentions["chunk"][at]], np.int32(1), np.int32(-1))
     if counts is None:
         counts = np.zeros((len(tables["entities"]), COUNTS), np.int32)

@@ -24,8 +24,7 @@ from hades.store.store import Store
 
 FORMAT = 4
 SAVED_FROM_MENTIONS = 250_000
-"""A smaller graph is built as fast as it is read (51,000 mentions: 68 ms and 78 ms). The graph of
-100,000 chunks takes seconds to build."""
+"""A smaller graph is not saved, because building it is as fast as reading it."""
 KEPT = 4
 """Number of graphs that are kept."""
 
@@ -46,7 +45,8 @@ class GraphCache:
         self.tables = Tables(store, folder, saved=saved)
         self._since_read = TableChanges()
         self._kept: dict[_Key, tuple[GraphView, int, TableChanges | None]] = {}
-        """A graph, the valid time until which it holds, and the changes since it was built."""
+        """For each moment: its graph, the valid time until which that holds, and the changes since
+        it was built."""
         self.uses = {"kept": 0, "repaired": 0, "made": 0}
         """How often a graph was reused, repaired and built."""
 

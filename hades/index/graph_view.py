@@ -23,7 +23,8 @@ from hades.index.columns import Columns
 
 HUB_SHARE = 0.05
 HUB_AT_LEAST = 10
-"""A name in a larger share of the chunks, and in more than 10 of them, links nothing."""
+"""A name is a hub, which links nothing, if more than 10 chunks and a larger share of them have
+it."""
 
 TITLE = 1
 SYMBOL = 3
@@ -53,12 +54,12 @@ class GraphMoment:
     valid: int
     known: int
     visible: Flags
-    """By chunk number: whether a chunk is visible."""
+    """For each chunk number, whether a chunk is visible."""
     order: tuple[Ints, Ints, Ints, Flags] | None
     """Chunk, topic, ordinal within the topic, and whether it is a turn of a conversation. None: the
     current order of the tables."""
     shifts: Mapping[int, float] = field(default_factory=dict)
-    """By relation number: what learning adds to the logit of weights of derived edges."""
+    """For each relation number, what learning adds to the logit of weights of derived edges."""
 
 
 class EntityNames(NamedTuple):
@@ -95,17 +96,17 @@ class GraphView:
     first_topic: int
     n: int
     roots: Ints
-    """By entity: the entity it was merged into, or itself."""
+    """For each entity, the entity it was merged into, or itself."""
     names: EntityNames
     frequency: Ints
-    """By entity: the number of chunks that mention it."""
+    """For each entity, the number of chunks that mention it."""
     title_of: Ints
-    """By chunk: the entity that is its title, or -1."""
+    """For each chunk, the entity that is its title, or -1."""
     previous: Ints
     next: Ints
-    """By chunk: its neighbours in its document, or -1."""
+    """For each chunk, its neighbours in its document, or -1."""
     spoken: Flags
-    """By chunk: whether it is a turn of a conversation."""
+    """For each chunk, whether it is a turn of a conversation."""
     stated: StatedArcs
     adjacency: Adjacency
     whole: int = 0
@@ -113,16 +114,16 @@ class GraphView:
 
     @cached_property
     def hub(self) -> Flags:
-        """By entity: whether so many chunks mention it that it links nothing."""
+        """For each entity, whether so many chunks mention it that it links nothing."""
         hub: Flags = self.frequency > max(HUB_SHARE * self.size, HUB_AT_LEAST)
         return hub
 
     @cached_property
     def barred(self) -> Flags:
-        """By node: whether walks leave it out, because it is a hub."""
+        """For each node, whether walks leave it out, because it is a hub."""
         barred = np.zeros(self.n, np.bool_)
         barred[self.first_entity : self.first_entity + len(self.hub)] = self.hub
-        barred.flags.writeable = False  # so that walks remember the sums under it
+        barred.flags.writeable = False  # so that walks can cache sums by this array
         return barred
 
     @cached_property
@@ -132,7 +133,7 @@ class GraphView:
 
     @cached_property
     def is_chunk(self) -> Flags:
-        """By node: whether it is a chunk."""
+        """For each node, whether it is a chunk."""
         return np.arange(self.n) < self.first_entity
 
     @cached_property
@@ -142,7 +143,7 @@ class GraphView:
 
     @cached_property
     def rarity(self) -> Floats:
-        """By entity: log(1 + number of chunks / number of chunks that mention it)."""
+        """For each entity, log(1 + number of chunks / number of chunks that mention it)."""
         rarity: Floats = np.log1p(self.size / np.maximum(1, self.frequency))
         return rarity
 
@@ -153,7 +154,7 @@ class GraphView:
 
     @property
     def visible(self) -> Flags:
-        """By chunk: whether it is visible."""
+        """For each chunk, whether it is visible."""
         return self.moment.visible
 
     def number(self, node: int) -> int | None:

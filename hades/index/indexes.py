@@ -33,7 +33,7 @@ from hades.store.records import Progress
 from hades.store.store import Store
 
 SAVED_AFTER_ROWS = 2_000
-"""New rows after which the arrays are saved again. Fewer rows are read from the store."""
+"""After this many new rows the arrays are saved again. Fewer rows are read from the store."""
 _VECTORS_BATCH = 20_000
 _NOTES_BATCH = 2_000
 
@@ -126,7 +126,7 @@ class Indexes(Derived):
     def _read_note_times(self, last: int) -> None:
         """Read the times that notes speak of, in the chunks with higher ids than `last`.
 
-        The sentences far inside a long note are not read: a megabyte would take 5 to 9 s.
+        Only the beginning of a long note is read, because a megabyte would take seconds.
         """
         notes = self.chunks["id"][(self.chunks["id"] > last) & self.chunks["note"]]
         presences = self._columns["presences"]

@@ -61,7 +61,7 @@ def chunks_of(rows: Columns, kind: int, window: Window | None = None) -> Ints:
         until = rows["until"]
         shared = np.minimum(until, window.until) - np.maximum(since, window.since)
         exact = until - since <= EXACT_DAYS * DAY_MICROSECONDS
-        # A window to come must cover a fifth of `in August`, one of the past all of it.
+        # a future window must cover a fifth of a time such as `in August`, a past window all of it
         vague = shared >= (until - since) // 5 if window.ahead else shared == until - since
         chosen = chosen & (shared > 0) & (exact | vague)
     return np.unique(rows["chunk"][chosen])

@@ -18,8 +18,8 @@ def scan(codes: Any, scales: Any, question: Any, rows: Any, mask: Any, out: Any)
 
     `rows` holds the position of each vector in `mask`.
 
-    Every step is cast to int32: numba would compute in int64, and then the compiler cannot multiply
-    sixteen pairs at once (163,000 vectors: 14 ms instead of 9).
+    Every step is cast to int32, because numba would compute in int64, for which the compiler cannot
+    multiply sixteen pairs at once.
     """
     count, dims = codes.shape
     for row in range(count):

@@ -41,8 +41,9 @@ from hades.store.store import Store
 
 MERGED_FROM = 64
 MERGED_FROM_SHARE = 0.01
-"""Number of presences beside the index, or share of those in it, from which they are merged into
-the index. A merge takes longer than a question. Until then the average length of a passage lags."""
+"""The presences beside the index are merged into it when there are this many, or when they reach
+this share of those in it. A merge takes longer than a question. Until then the average length of a
+passage is out of date."""
 OPEN_AT_MOST = 64
 """Number of spaces whose words stay open. Opening one takes a millisecond."""
 FORMAT = 2

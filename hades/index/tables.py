@@ -74,7 +74,7 @@ class TableChanges:
     stated: bool = False
     """Whether edges, derived edges or subjects changed."""
     is_exact: bool = True
-    """Whether the graph contains none of these changes yet, so that counts can be added."""
+    """Whether the graph contains none of these changes yet, so that counts can simply be added."""
     everything: bool = False
     """Whether entities were merged or split, or something was purged: the graph is rebuilt."""
 
@@ -116,7 +116,7 @@ class Tables(Derived):
     def __init__(self, store: Store, folder: Path, *, saved: bool = True) -> None:
         super().__init__(store, folder, saved=saved)
         self.read_at = self.change
-        """The change of the files that these were read from; 0 if there were none."""
+        """The change of the files that the tables were read from; 0 if there were no files."""
 
     @property
     def mentions(self) -> Columns:
@@ -289,7 +289,7 @@ class Tables(Derived):
         self._parts |= {"places": self._places, "terms": self.terms}
         self._parts["fact_terms"] = self.fact_terms
         self._has_terms: set[int] = set()
-        """Spaces whose words are complete as of `change`."""
+        """The spaces whose words are complete as of `change`."""
 
 
 def _fact_stems(source: str, relation: str, target: str) -> list[str]:

@@ -37,7 +37,7 @@ IDS_AT_MOST = 8
 """The most distinct versions and ids of a question that are searched as phrases."""
 _WORD_CHARACTERS_AT_MOST = 60
 _NAMES_KEPT = 16_384
-"""Names whose stems and weights are cached, because titles of candidates recur."""
+"""How many names have their stems and weights cached, because titles of candidates recur."""
 _K1 = 1.2
 _B = 0.75
 """The BM25 parameters of tantivy."""
@@ -97,19 +97,20 @@ class Words:
             plain = TextAnalyzerBuilder(Tokenizer.whitespace()).build()
             self._index.register_tokenizer(field, plain)
         self._whole: tuple[Callable[[str], int], int] | None = None
-        """How many presences have a stem and how many there are, in what this is a part of."""
+        """For a part of a larger index: a function for the number of presences with a stem there,
+        and the number of all."""
         self._refresh(lengths)
 
     def _refresh(self, lengths: Sequence[int]) -> None:
         self._searcher = self._index.searcher()
         self.lengths = lengths
         self._held = sum(self._searcher.doc_freq("note", is_note) for is_note in (0, 1))
-        """Presences that tantivy counts, with replaced ones until it merges segments."""
+        """How many presences tantivy counts; replaced ones count until it merges segments."""
         self._having: dict[str, int] = {}
-        """By stem: the number of presences of the index that have it."""
+        """For each stem, the number of presences of the index that have it."""
         self.recent: dict[int, Recent] = {}
         self._new: Counter[str] = Counter()
-        """By stem: the number of presences that have it and are only beside the index."""
+        """For each stem, the number of presences that have it and are only beside the index."""
         self._own_lengths = 0, 0
         self._count = self._searcher.num_docs
         """The number of presences in the index or beside it."""
@@ -160,7 +161,7 @@ class Words:
         return updated
 
     def part_of(self, frequency: Callable[[str], int], count: int) -> Words:
-        """Return the same index, its words weighed as in a whole that it is a part of.
+        """Return the same index with words weighed as in the whole that it is a part of.
 
         `frequency` returns how many presences of the whole have a stem, `count` is their number.
         """

@@ -25,7 +25,7 @@ CHARACTERS_PER_TOKEN_AT_MOST = 20
 token, so the limit of tokens alone would allow a passage of a megabyte."""
 
 TEXTS_PER_COUNT = 1024
-"""Texts per call of the counter: enough for it to use all cores."""
+"""How many texts one call of the counter gets, enough for it to use all cores."""
 
 SMALL_SHARE_OF_TARGET = 1 / 8
 """A smaller piece, such as a heading line, is joined with its neighbour even beyond the target, but
@@ -33,7 +33,7 @@ never beyond the limit."""
 
 CUT_FROM = 0.6
 CUT_TO = 1.2
-"""Range of a cut, as a share of the ideal width, in which the end of a sentence is sought."""
+"""The range, as shares of the ideal width, in which a cut looks for the end of a sentence."""
 
 _SENTENCE_END = re.compile(
     r"""
@@ -216,7 +216,7 @@ def _packs(run: Sequence[_Piece], bounds: _Bounds) -> Iterator[list[_Piece]]:
 
 
 def _passage(pack: Sequence[_Piece], ordinal: int, blocks: Sequence[Block]) -> ChunkSpan:
-    """Join pieces to a passage. White space has no tokens, so the tokens add up."""
+    """Join pieces to a passage. Its tokens are their sum, because white space has no tokens."""
     numbers = tuple(dict.fromkeys(piece.block for piece in pack))
     names = dict.fromkeys(name for number in numbers for name in blocks[number].names)
     return ChunkSpan(

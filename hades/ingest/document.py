@@ -34,7 +34,7 @@ class Origin(IntEnum):
     ALIAS = 6
     EXTRACTED = 7
     TOLD = 8
-    """By an imported fact that names this text as its source."""
+    """The name comes from an imported fact that gives this text as its source."""
 
 
 class IntroducedName(NamedTuple):

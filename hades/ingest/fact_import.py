@@ -26,7 +26,8 @@ def take_facts(file: Path, tell: Callable[[Triple], bool], on_progress: Progress
     """Pass each fact of a file to `tell`, which returns whether it was new. Return the counts."""
     summary = Summary()
     try:
-        # Reading twice costs little beside relating. A pipe can be read only once.
+        # Reading a file twice costs little compared with storing its facts. A pipe can be read only
+        # once.
         counted = on_progress is not None and file.is_file()
         total = sum(1 for _ in read_triples(file)) if counted else 0
         for number, fact in enumerate(read_triples(file), start=1):
@@ -50,10 +51,11 @@ class ToldMentions:
         self._store = store
         self._space = space
         self._texts: dict[str, list[tuple[int, str]]] = {}
-        """By topic: the id of each of its chunks, and the words of the chunk in lower case."""
+        """For each topic, the ids of its chunks, each with the words of the chunk in lower case."""
 
     def note(self, write: Write, topic: str, names: Sequence[str]) -> None:
-        """Store a mention of each name for the chunks of a topic that contain it, or the first."""
+        """Store a mention of each name in the chunks of a topic that contain it, or else in the
+        first chunk."""
         chunks = self._chunks(topic)
         for name in names:
             key = name_key(name)

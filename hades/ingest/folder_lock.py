@@ -1,4 +1,4 @@
-"""A lock on a folder, for work that one process at a time does."""
+"""A lock on a folder, for work that only one process may do at a time."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Item:
     fingerprint: bytes
     task: Task
     """The source to read if the fingerprint is new. Records are read twice, so that a large file of
-    them is never held in memory."""
+    records is never held in memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ class History:
         mark: dict[str, str],
     ) -> None:
         """Read and write a batch; `mark` stores the last complete commit, for a stopped run."""
-        roots = Roots(repo)  # today's packages stand for those of the past
+        roots = Roots(repo)  # the packages of today are used for all commits
         tasks = {
             number: Task(
                 file.path,
@@ -106,7 +106,7 @@ class History:
                 self._store.set_meta(name, whole)
 
     def _remove(self, topic: str, file: FileAtCommit, summary: Summary) -> None:
-        """Write that a file is forgotten as of a commit, if its topic exists at that time."""
+        """Record that a file is forgotten as of a commit, if its topic exists at that time."""
         try:
             self._store.topics.state(self._space, topic, AsOf(valid=file.when))
         except NotFound:
@@ -134,7 +134,7 @@ class History:
                 self._store.sources.rename(write, self._space, old, topic)
             summary.renamed += 1
             exists = True
-        if not file.data:  # deleted, emptied, or not text
+        if not file.data:  # the file was deleted or emptied, or is not text
             self._remove(topic, file, summary)
             return
         if document is None:

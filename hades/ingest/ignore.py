@@ -1,7 +1,7 @@
 """Ignore files, with the rules of git.
 
 A line becomes a regular expression that never backtracks: after a star, the first place where the
-next piece fits is final. So no hostile line takes long for any path.
+next piece fits is final. So matching is fast even for a hostile line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Introductions: the names and links that a state introduces, written to the store.
 
 A name creates its entity. A link joins two entities, with an initial weight. If a text says that
-two names mean the same, that is a link too, `coref`. Everything follows from the text alone.
+two names mean the same, it gets the link `coref`. Everything follows from the text alone.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ class Introducer:
         self._same(write, chunk, other, self._plain_id(write, name.text) or entity)
 
     def _plain_id(self, write: Write, name: str) -> int | None:
-        """Return (or create) the entity of the paper's id that a name respells, else None."""
+        """If a name is another spelling of a paper's id, return the entity of the id, made if
+        needed; else None."""
         plain = paper_id(name)
         if plain is None or plain == name:
             return None
@@ -209,8 +210,9 @@ class Introducer:
     def nearness(self, stated: Introductions, chunks: Sequence[int], encoder: Encoder) -> Nearness:
         """Return a function: the cosine of the passages that introduce the two ends of a link.
 
-        Only passages of this document count, so that other documents do not matter. If both ends
-        are in one passage, or one of the passages has no vector, the function returns None.
+        Only passages of this document are used, so that the result does not depend on other
+        documents. If both ends are in one passage, or one of the passages has no vector, the
+        function returns None.
         """
         places = {name.text: at for name, at in reversed(stated.names) if at is not None}
         nodes = [NodeKind.CHUNK.node(chunk) for chunk in chunks]

@@ -26,7 +26,8 @@ class NameDictionary:
     def mentions(
         self, chunks: Sequence[int], texts: Sequence[str], known: dict[tuple[int, int], bytes]
     ) -> list[tuple[int, int, bytes]]:
-        """Return (chunk, entity, positions) of new or changed mentions; keep `known` positions."""
+        """Return (chunk, entity, positions) of mentions with new positions, including their `known`
+        ones."""
         places: dict[tuple[int, int], set[int]] = {}
         for match in self._matcher.match(texts):
             # The bits of a place: first word, length (4 bits), capital (1 bit).

@@ -45,25 +45,25 @@ from hades.store.store import Store
 BATCH_STATES = 200
 BATCH_TEXTS = 256
 ENCODED_TEXTS = 64
-"""Texts whose vectors are written together: the most that a stop loses, 1 to 2 s of two cores."""
+"""How many texts' vectors are written together. A stop loses at most this many, 1 to 2 s of
+work."""
 EMBEDDED_MEANWHILE = 16
 """The most chunks that a question embeds itself while another process embeds."""
 CHUNKS_WITH_SENTENCES = 32
-"""Only the first chunks of a note, about 20,000 characters, also get one vector per sentence. A
-1 MB note has 14,000 sentences and 1,500 chunks; its sentences would take ten times as long as its
-chunks. No note of the everyday sets has more chunks than this."""
+"""Only this many first chunks of a note, about 20,000 characters, also get a vector per sentence,
+because the sentences of a huge note would take ten times as long as its chunks."""
 BATCH_CHUNKS = 2_000
 PART_STATES = 20
-"""States that one worker cuts together."""
+"""How many states one worker cuts together."""
 
 OLD_CHUNKS_READ_AGAIN = 1_000
-"""Fewer old chunks than this are all read again when new names come. For more, the word index finds
-the chunks that contain a new name."""
+"""When new names come, up to this many old chunks are simply read again. If there are more, the
+word index finds the chunks that contain a new name."""
 NAMES_LOOKED_UP_CHUNKS = 20
 """For at most this many new chunks, names are looked up by the words of the chunks. For more, all
 names are read: 82,000 take a second."""
 NEW_NAMES_LOOKED_UP = 500
-"""More new names than this are found faster by reading all old chunks."""
+"""For more new names than this, reading all old chunks is faster than looking up each name."""
 
 Item = TypeVar("Item")
 Saying = Callable[[Sequence[str]], Collection[int]]
@@ -97,7 +97,7 @@ class Phases:
         total = self._store.chunks.pending_count(self._space, Phase.CHUNKS)
         passages = self._store.chunks
         for waiting in self._waiting(Phase.CHUNKS) if states is None else (states,):
-            # For a few states, looking for the next start of each is faster.
+            # for a few states, one query each is faster
             many = [pending.state for pending in waiting] if len(waiting) > PART_STATES else []
             in_order = passages.in_order(many)
             uncut = ((pending, self._content(pending)) for pending in waiting)
@@ -191,7 +191,8 @@ class Phases:
             last = batch[-1].state
 
     def _finish(self, encoder: Encoder, states: Sequence[Pending]) -> None:
-        """Weight the links of states and mark these as indexed; skip one that lacks vectors."""
+        """Weight the links of states and mark the states as indexed; skip a state that lacks
+        vectors."""
         introducer = Introducer(self._store, self._space)
         passages = self._store.chunks
         if not states:

@@ -72,7 +72,7 @@ class Pipeline:
         phases = (phases,) if isinstance(phases, str) else tuple(phases)
         for phase in phases:
             if phase not in PHASES:
-                raise InvalidInput(f"There is no phase {phase!r}: {', '.join(PHASES)}.")
+                raise InvalidInput(f"There is no phase {phase!r}: use one of {', '.join(PHASES)}.")
         if prefix is not None:
             clean_name(prefix, "prefix")
         for path in paths:
@@ -85,9 +85,13 @@ class Pipeline:
             raise InvalidInput(f"There is nothing at {paths[0]} to ingest.")
         summary = Summary()
         if history and dry_run:
-            raise InvalidInput("A dry run of a history is not possible: leave one of them out.")
+            raise InvalidInput(
+                "A dry run of a history is not possible: leave out dry_run or history."
+            )
         if in_process and ray is not None:
-            raise InvalidInput("Files are read in this process or by Ray: leave one of them out.")
+            raise InvalidInput(
+                "Files are read in this process or by Ray: leave out in_process or ray."
+            )
         with ExitStack() as until_done:
             spread: Spread = map
             if ray is not None:
@@ -159,7 +163,8 @@ class Pipeline:
     def _look(
         self, root: Root, known: Mapping[str, bytes], summary: Summary, read: Read
     ) -> tuple[list[Item], dict[str, bytes]]:
-        """Return the new and changed items, and the `known` topics that are gone ({} if unsure)."""
+        """Return the new and changed items, and those of the `known` topics that are gone; {} if
+        unsure."""
         forgotten = self._store.sources.forgotten(self._space, root.name)
         gone = dict(known)
         seen_all = True
@@ -222,7 +227,7 @@ class Pipeline:
                 if old_topic is not None:
                     with self._store.write(self._actor, "rename", self._space) as write:
                         self._store.sources.rename(write, self._space, old_topic, topic)
-                # Headings and links may contain the file name, so a renamed file is cut again.
+                # Headings and links may contain the file name, so cut a renamed file again.
                 store_document(
                     self._store,
                     self._space,

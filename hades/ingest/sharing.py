@@ -21,10 +21,10 @@ from hades.store.records import Pending, Phase, Progress, Rank
 from hades.store.store import Store
 
 WORDS_AT_ONCE = 1_000
-"""A question skips words and names of an actor with more small states waiting than this."""
+"""A question does not cut and link the states of an actor of whom more small states are waiting."""
 VECTORS_AT_ONCE = 64
-"""A question skips vectors of an actor with more small states waiting than this. It embeds at most
-this many chunks."""
+"""A question does not embed the states of an actor of whom more small states are waiting. It embeds
+at most this many chunks."""
 
 _Queue = tuple[int, int]
 """The number of a space and the number of an actor."""

@@ -36,17 +36,17 @@ from hades.settings import cores, load_settings
 
 LOCAL = "local"
 PART_FILES = 20
-"""Files that one worker reads together."""
+"""How many files one worker reads together."""
 CONNECT_S = 10.0
 PARTS_AHEAD = 2
-"""Parts per core of the cluster: one in progress and one waiting."""
+"""How many parts are sent for each core of the cluster: one in progress and one waiting."""
 
 Part = TypeVar("Part")
 Made = TypeVar("Made")
 
 
 class Spread(Protocol):
-    """A function such as `map`, which applies another one to parts of the work, in order.
+    """A function such as `map`, which applies another function to parts of the work, in order.
 
     Parts may be read ahead. The function needs nothing but its part.
     """

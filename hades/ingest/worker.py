@@ -128,7 +128,7 @@ def _held_memory() -> int:
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * resource.getpagesize()
-    except OSError:  # macOS: the most it ever held, in bytes
+    except OSError:  # on macOS the maximum so far, in bytes
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 

@@ -27,14 +27,14 @@ from hades.settings import cores, load_settings
 LOOK_EVERY_S = 0.1
 """How often a waiting process checks whether the answer is still wanted."""
 ANSWERS_WAITING = 8
-"""Answers of one task that may wait to be written; beyond that its worker waits."""
+"""How many answers of one task may wait to be written. If there are more, its worker waits."""
 ALONE_S = 0.5
-"""Work that takes longer gets more than one worker. Starting a worker takes 0.1 s."""
+"""Work that takes longer than this gets more than one worker. Starting a worker takes 0.1 s."""
 ANSWER_MB_BESIDE_TEXT = 256
-"""Room in an answer for outline and metadata."""
+"""How much larger than its text an answer may be, for outline and metadata."""
 ENDING_S = 10.0
-"""How long a worker that was told to end may take. A busy machine needs more than a second, and a
-worker that is killed counts as crashed."""
+"""How long a worker may take to end. On a busy machine that is more than a second, and a worker
+that is killed would count as crashed."""
 
 Answer = Document | Bad
 Answers = Queue[Answer | BaseException | None]

@@ -16,8 +16,8 @@ ENGLISH = "english"
 CHARACTERS_READ = 400
 """The beginning of a text is enough to tell its language."""
 _LETTERS_LEAST = 4
-"""How many letters the function words of another language must have in total: a single `de` may be
-part of a name."""
+"""How many letters the small words of another language must have in total, because a single `de`
+may be part of a name."""
 
 SMALL_WORDS = {
     "german": """ab aber alle allem allen aller alles als also am an andere anderen auch auf aus bei
@@ -66,7 +66,8 @@ SMALL_WORDS = {
         op over te tegen tot u uit van veel voor waar waarom wanneer waren was wat we wel welk
         welke werd wie wij worden zal ze zei zelf zich zij zijn zo zonder zou""",
 }
-"""The words that every sentence of a language has, by the name of the language's stemmer."""
+"""The small words that nearly every sentence of a language has, by the name of the language's
+stemmer."""
 _MARKS = {"german": "ß", "french": "œ", "spanish": "ñ¿¡", "portuguese": "ãõ"}
 """Letters and signs that no other of these languages has."""
 _SCRIPTS = {"CYRILLIC": "russian", "GREEK": "greek", "ARABIC": "arabic"}
@@ -76,7 +77,7 @@ _ANY = frozenset[str]().union(*_WORDS.values())
 
 @lru_cache(maxsize=1_024)
 def language_of(text: str) -> str:
-    """Return the language of a text; "" if nothing shows it.
+    """Return the language of a text; "" if the text does not show it.
 
     Words with a capital inside a sentence may be names and do not count, nor do words that two
     languages share.

@@ -2,9 +2,9 @@
 
 Candidates are names that are equal after one character of either or both is left out, so the work
 grows with the letters of all names, not with their pairs. The share of common trigrams (Jaccard) is
-only shown: `Christina` and `Christiana` share most of theirs. The decision depends on the
-difference, which must be one that writers make within one name: a doubled letter, a silent h, an
-umlaut written out, a slip inside a long word.
+shown but does not decide. The decision depends on the difference, which must be one that writers
+make within a single name: a doubled letter, a silent h, an umlaut written out, a slip inside a long
+word.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from hades.language.names import name_key
 from hades.language.patterns import lazy_pattern
 
 LETTERS_AT_LEAST = 8
-"""The letters that a name needs to be compared; a name of one word needs LONG_WORD_LETTERS."""
+"""A name needs this many letters to be compared; a name of one word needs LONG_WORD_LETTERS."""
 WORDS_AT_LEAST = 2
-"""The words that a name needs: Elisabeth is not Elizabeth."""
+"""A name needs this many words to be compared: Elisabeth is not Elizabeth."""
 LONG_WORD_LETTERS = 9
 SLIP_FROM_END_LETTERS = 3
-"""The letters at the end in which a difference is not a slip, since endings distinguish names
+"""In this many letters at the end a difference is not a slip, because endings distinguish names
 (Frederic, Frederick; Alexandra, Alexandria)."""
 
 NEAR_AT_LEAST = 0.4
-"""The share of common trigrams from which another name is offered for an unknown one."""
+"""From this share of common trigrams on, a known name is suggested for an unknown one."""
 SLIP_AT_LEAST = 0.8
-"""The likeness (by difflib) of two words from which one may be a slip of the other: one letter of
+"""From this likeness (by difflib) on, one of two words may be a slip of the other: one letter of
 five, two of ten."""
 SLIP_LETTERS_AT_MOST = 200
-"""The letters of both words, beyond which comparing them takes long."""
+"""The most letters of two words together; comparing longer ones takes too long."""
 NAMED_AT_MOST = 3
 _NUMERAL = lazy_pattern(r"[ivx]{1,5}|[^\W\d]*+\d\w*")
-"""A number means that there are several of that name: Philip II is not Philipp II."""
+"""A number means that several things have that name: Philip II is not Philipp II."""
 _OF_IZE = lazy_pattern(r"i[sz](?:e|ed|er|ers|es|ing|ation|ations)$")
 _CONSONANTS = frozenset("bcdfgjklmnpqrstvwxz")
 
@@ -70,7 +70,7 @@ def did_you_mean(names: Iterable[str]) -> str:
 
 
 def is_slip(name: str, other: str) -> bool:
-    """Return whether two names are the same but for a letter or two of one word.
+    """Return whether two names differ only in a letter or two of one word.
 
     >>> is_slip("playz", "plays"), is_slip("design/aproach_x", "design/approach_x")
     (True, True)
@@ -102,8 +102,8 @@ def numbers(key: str) -> list[str]:
 
 
 def candidates(keys: Sequence[str]) -> list[tuple[int, int]]:
-    """Return pairs of positions of keys that differ in one character or in its place. Keys with
-    numbers in them are left out."""
+    """Return pairs of positions of keys that differ in one character, or in the position of one.
+    Keys with numbers in them are left out."""
     met: dict[str, list[int]] = {}
     for place, key in enumerate(keys):
         if not numbers(key):

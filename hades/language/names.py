@@ -53,15 +53,15 @@ def says(text: str, name: str) -> bool:
 
 
 def exact_key(name: str) -> str:
-    """Return a name in back ticks: a key that counts letter by letter, unlike any `name_key`."""
+    """Return a name in back ticks: a key that only the same letters match, unlike a `name_key`."""
     return f"`{name}`"
 
 
 def entity_key(name: str, *, symbol: bool = False) -> str:
     """Return the key of the entity that a text means by a name.
 
-    Identifiers and full names of code symbols count letter by letter: `_load` is not `load`, and
-    `a.b_load` is not `a.b.load`. The key depends on the name alone, not on the order of writes.
+    Identifiers and full names of code symbols must match letter by letter: `_load` is not `load`,
+    and `a.b_load` is not `a.b.load`. The key depends on the name alone, not on the order of writes.
 
     >>> entity_key("Count Stripes"), entity_key("count_stripes"), entity_key("io.Open", symbol=True)
     ('count stripes', '`count_stripes`', '`io.Open`')
@@ -94,7 +94,7 @@ def without_parenthesis(title: str) -> str:
 
 
 def name_parts(name: str) -> list[str]:
-    """Return the parts of a name's words that people also say separately: `db07` is "db 7", too.
+    """Return the parts of a name's words that people also say separately: `db07` may be "db 7".
 
     >>> name_parts("server/db07"), name_parts("InvoiceReader 12")
     (['db', '07', '7'], ['Invoice', 'Reader'])

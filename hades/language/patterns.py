@@ -1,4 +1,4 @@
-"""Patterns that are compiled at first use, so that a command pays only for those it needs."""
+"""Patterns that are compiled at first use, so that a command compiles only those it needs."""
 
 from __future__ import annotations
 

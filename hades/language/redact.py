@@ -1,9 +1,9 @@
 """Redaction: secrets are replaced before a text is stored.
 
 Three signs mark a secret: a form that only keys have (`ghp_…`, `AKIA…`, a private key's frame), a
-name that says so (`password = …`, `API_KEY=…`, `Authorization: Bearer …`), and an address with a
-password in it. Hashes, ids and other random-looking words without such a sign stay.
-The prefixes of keys are data: `secret_prefixes.csv`.
+name that announces it (`password = …`, `API_KEY=…`, `Authorization: Bearer …`), and an address with
+a password in it. Hashes, ids and other random-looking words without such a sign stay. The prefixes
+of keys are in `secret_prefixes.csv`.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _BEGIN = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
 def _prefixed(table: str) -> str:
     """Return the source of a pattern for the keys of the table.
 
-    Keys are grouped by their first letter, so that few of them are tried at a place.
+    Keys are grouped by their first letter, so that few of them are tried at each position.
     """
     rows = [line.split(",") for line in table.splitlines() if not line.startswith("#")]
     keys = sorted((prefix, kind, least) for _, prefix, kind, least in rows)
     groups = []
     for first, group in groupby(keys, key=lambda key: key[0][0]):
-        # The longest first: `xoxe.xox` goes on where `xoxe-` ends.
+        # the longest first: `xoxe.xox` continues where `xoxe-` ends
         longest = sorted(group, key=lambda key: -len(key[0]))
         forms = [
             f"{re.escape(prefix[1:])}{_CHARACTERS[kind]}{{{least},2048}}"
@@ -143,7 +143,7 @@ _PGPASS = lazy_pattern(
 _KEYED = lazy_pattern(
     r"\b[A-Z0-9]{2,20}_KEY(?:_ID)?[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?([A-Za-z0-9_+/=-]{16,200})"
 )
-"""Names such as STRIPE_KEY may also be those of a table or a cache."""
+"""Matches names such as STRIPE_KEY, which may also be those of a table or a cache."""
 _SAID = lazy_pattern(
     r"(?i)\b(?:password|passphrase|passcode|api key|secret key|access token|token|pin"
     r"|passwort|kennwort)(?: (?:for|of|für) [^\s]{1,40}(?: [^\s]{1,40})?)?"
@@ -251,5 +251,6 @@ def _is_name(value: str) -> bool:
 
 
 def _is_readable(value: str) -> bool:
-    """Return whether a value lacks capitals, small letters or digits, which random ones have."""
+    """Return whether a value lacks capitals, small letters or digits; a random value has all of
+    them."""
     return value.islower() or value.isupper() or not _has_digit(value)

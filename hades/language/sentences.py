@@ -1,8 +1,8 @@
 """Sentences: split a text into sentences.
 
 A sentence ends at a full stop, question or exclamation mark of its script, at an empty line, and
-before the next item of a list. The point of an abbreviation, an initial or a number does not end
-it.
+before the next item of a list. The point of an abbreviation, an initial or a number does not end a
+sentence.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ def has_fence(text: str) -> bool:
 
 
 def has_layout(text: str) -> bool:
-    """Return whether the lines of a text mean something: code, or Markdown other than prose."""
+    """Return whether the line breaks of a text have a meaning, as in code and in Markdown other
+    than prose."""
     return _LAYOUT.search(text) is not None
 
 
@@ -94,7 +95,7 @@ def plain_sentence(text: str) -> str:
 
 NOTE_SENTENCES_AT_MOST = 16
 SAID_CHARACTERS = 400
-"""The beginning of a sentence by which it is found in its source."""
+"""How many characters at the start of a sentence are used to find it in its source."""
 
 
 @lru_cache(maxsize=4_096)
@@ -110,7 +111,7 @@ def with_heading(heading: str, text: str) -> str:
 
 
 def place_said(text: str, sought: str) -> tuple[int, int]:
-    """Return where the sentences of a text say something, whatever its marks; (0, 0) if nowhere.
+    """Return where a text says something, ignoring marks of its format; (0, 0) if it does not.
 
     Only the beginning of `sought` is compared, and of the text the longest run of the same words.
 

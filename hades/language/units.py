@@ -1,9 +1,9 @@
 """Units: the smallest parts of a document that can answer a question.
 
 A unit is a sentence, an item of a list, a row of a table, or a block of code. Its lead is the text
-without which it cannot be understood: the line before a list or a block of code, the term that it
-describes, or the name of the speaker. A row of a table has none: the name of its column comes
-before each cell. One pass over the lines of Markdown finds the units.
+that is needed to understand it: the line before a list or a block of code, the term that it
+describes, or the name of the speaker. A row of a table has no lead; instead, the name of its column
+comes before each cell. One pass over the lines of Markdown finds the units.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hades.language.sentences import sentences
 ITEM_CHARACTERS_AT_MOST = 300
 """A longer item of a list is divided into its sentences."""
 TERM_CHARACTERS_AT_MOST = 120
-"""A longer line before an indented text is no term that the text describes."""
+"""A longer line before an indented text is not a term."""
 CODE_CHARACTERS_AT_MOST = 2_000
 UNITS_AT_MOST = 64
 """The most units of one passage."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from hades.language.patterns import lazy_pattern
 
 _NO_SPACES = "\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-# Signs that belong to a word but are not letters, such as vowel signs.
+# signs that are part of a word but not letters, such as vowel signs
 _SIGNS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670"
     "\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e\u0eb1-\u0ecd\u0f71-\u0fbc\u102b-\u103e"
@@ -24,9 +24,10 @@ _WORDS = lazy_pattern(
     rf"[{_NO_SPACES}]|(?:[^\W_{_NO_SPACES}]|[{_SIGNS}])+(?:(?:\+{{1,2}}|#)(?!\w))?"
 )
 _ASCII_WORDS = lazy_pattern(r"[A-Za-z0-9]+(?:(?:\+{1,2}|#)(?![A-Za-z0-9_]))?")
-"""The same for plain ASCII, in a third of the time."""
+"""The same pattern for plain ASCII, which takes a third of the time."""
 _ACCENTS_BELOW = 0x0530
-"""Marks on Latin, Greek and Cyrillic letters are accents; on others they make the letter."""
+"""Marks on Latin, Greek and Cyrillic letters, which are below this code point, are accents. In
+other scripts they are part of the letter."""
 ID = lazy_pattern(
     r"(?<![\w.])(?!\d{1,2}\.\d{1,2}\.(?:19|20)\d\d(?!\w))(?![a-z]{1,20}-(?:19|20)\d\d(?!\w|-\d))"
     r"(?:v?\d{1,9}(?:\.\d{1,9}){2,9}(?:[a-z]{1,9}\d{0,9})?|[a-z]{1,20}-\d{1,20}(?:-\d{1,20}){0,9})"
@@ -95,7 +96,8 @@ def written_words(text: str) -> list[str]:
 
 
 PLACE_BITS_BELOW = 5
-"""A place is packed as first word, length in words (4 bits), whether a capital begins it."""
+"""A place is packed into one number: its first word, its length in words (4 bits), and whether it
+begins with a capital."""
 
 
 def characters_at(text: str, packed: bytes) -> list[int]:

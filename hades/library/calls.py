@@ -1,7 +1,7 @@
 """Calls of the volumes of a library: several at once, each within its share of the time.
 
-A volume that fails or is late is named, and the others' results are used. One that failed several
-times in a row is left alone for a while (see `hades.breaker`).
+If a volume fails or is late, the results of the others are used and its error is returned. A volume
+that failed several times in a row is not called for a while (see `hades.breaker`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class VolumeCalls:
     ) -> Results:
         """Call a method of several volumes at once; `own` has the last argument of each by name.
 
-        Wait for them until a time of `time.monotonic`.
+        Wait for them until `until`, a time of `time.monotonic`.
         """
         results = Results()
         turns = BoundedSemaphore(AT_ONCE_PER_CORE * self.workers.cores)

@@ -34,7 +34,8 @@ class VolumeEntry:
     place: str
     """A file, beside the catalogue unless the path is absolute, or postgresql://…"""
     takes: tuple[str, ...] = ()
-    """Patterns of what it takes; without any, it shares what no pattern takes."""
+    """Patterns of what it takes. The volumes without patterns share everything that no pattern
+    takes."""
 
     @property
     def shown(self) -> str:
@@ -89,7 +90,7 @@ class Catalogue:
         self._write("add_volume", (*self.volumes, volume))
 
     def moved(self, name: str, place: str) -> None:
-        """Note that a volume is at another place."""
+        """Record that a volume is at another place."""
         old = self.volume(name)
         new = replace(old, place=place)
         volumes = tuple(new if one == old else one for one in self.volumes)
@@ -98,7 +99,8 @@ class Catalogue:
     def home(self, space: str, topic: str, year: int) -> VolumeEntry:
         """Return the volume that a new topic goes to.
 
-        Among several, a hash of the topic decides. Another volume changes it for few topics.
+        Among several volumes, a hash of the topic decides. If a volume is added, few topics get
+        another home.
         """
         return home_of(self.volumes, self.by, space, topic, year)
 
@@ -110,13 +112,12 @@ class Catalogue:
         return self._sketches[volume, space]
 
     def hold(self, volume: str, space: str, sketch: Sketch) -> None:
-        """Use a newer sketch from now on, without writing it."""
+        """Use a newer sketch from now on, and write it later."""
         self._sketches[volume, space] = sketch
         self._unwritten.add((volume, space))
 
     def keep(self, volume: str, space: str, sketch: Sketch | None) -> None:
-        """Write the sketch of a volume in place of the one before it; None: write that it has
-        none."""
+        """Replace the stored sketch of a volume; with None, record that it has none."""
         self._sketches[volume, space] = sketch
         self._unwritten.discard((volume, space))
         if not self._store.read_only:
@@ -125,7 +126,7 @@ class Catalogue:
                 self._store.set_meta(_sketch_key(volume, space), text)
 
     def keep_all(self) -> None:
-        """Write the sketches that were only held."""
+        """Write the sketches that `hold` received."""
         for volume, space in [*self._unwritten]:
             self.keep(volume, space, self._sketches[volume, space])
 
@@ -150,7 +151,7 @@ class Catalogue:
 def home_of(
     volumes: Sequence[VolumeEntry], by: str, space: str, topic: str, year: int
 ) -> VolumeEntry:
-    """Return the one of these volumes that a new topic goes to (see `Catalogue.home`)."""
+    """Return which of these volumes a new topic goes to (see `Catalogue.home`)."""
     key = {"topic": topic, "space": space, "year": str(year)}[by]
     takers = [one for one in volumes if any(fnmatchcase(key, glob) for glob in one.takes)]
     takers = takers or [one for one in volumes if not one.takes]
@@ -161,7 +162,7 @@ def home_of(
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one volume takes of a source that is ingested into several."""
+    """The part of a source that one volume takes when several ingest it."""
 
     name: str
     volumes: tuple[VolumeEntry, ...]
@@ -169,7 +170,7 @@ class Share:
     space: str
     own: frozenset[str]
     elsewhere: frozenset[str]
-    """The topics that this volume has already, and those that others have."""
+    """The topics that this volume has already, and the topics that others have."""
 
     def __call__(self, topic: str) -> bool:
         """Return whether the volume takes a topic."""
@@ -188,9 +189,9 @@ def write_facts(
 
 
 def check_by(by: str) -> None:
-    """Raise InvalidInput unless this can decide where something new goes."""
+    """Raise InvalidInput unless this is a rule of BY."""
     if by not in BY:
-        raise InvalidInput(f"Something new goes to a volume by {', '.join(BY)}, not by {by!r}.")
+        raise InvalidInput(f"New topics can go to volumes by {', '.join(BY)}, not by {by!r}.")
 
 
 def _weight(volume: str, space: str, topic: str) -> bytes:

@@ -1,8 +1,9 @@
 """The excerpt of a library: rows of several volumes in one small memory, for one question.
 
-Rows get numbers of their own here. An entity that several volumes know by the same key is one
-entity, and a topic takes the entity of its name as its subject, so that walks lead from a volume to
-the next. The usual recall runs over it, with the word and name statistics of the whole library.
+Rows get new numbers here. If several volumes have an entity with the same key, it becomes one
+entity, and the entity with the name of a topic becomes its subject, so that walks lead from one
+volume to the next. The usual recall runs over the excerpt, with the word and name statistics of the
+whole library.
 """
 
 from __future__ import annotations
@@ -45,16 +46,18 @@ Frequency = Callable[[str], int]
 """Returns the number of passages of the library that have a stem."""
 
 ROWS_AT_MOST = 1_000_000
-"""More rows than an excerpt has."""
+"""A number above that of the rows of any excerpt."""
 _SHARED = {"relations": "name", "actors": "name", "encoders": "name", "entities": "key"}
-"""Tables whose rows are one row if this column has the same value, also in different volumes."""
+"""Rows of these tables become one row if this column has the same value, even in different
+volumes."""
 _BY_NAME = {**_SHARED, "topics": "name"}
 _FIRST = ("relations", "actors", "encoders", "entities", "topics", "states", "chunks")
-"""Tables that others refer to, in the order in which they do."""
+"""Tables that others refer to, in the order in which their rows get new numbers."""
 
 
 class ExcerptOfLibrary:
-    """A small memory of rows of volumes; a context, which removes it at its end."""
+    """A small memory of rows of volumes. It is a context manager, which removes the memory at its
+    end."""
 
     def __init__(self, space: str, clock: Clock) -> None:
         self._folder = _new_folder()
@@ -67,7 +70,7 @@ class ExcerptOfLibrary:
         """The passages of the library that mention each entity."""
         self._space = space
         self._next = defaultdict[str, Iterator[int]](lambda: count(1))
-        """By table: the next number."""
+        """For each table, the next number."""
         self._known: dict[tuple[str, str], int] = {}
         """By table and name: the number of a row that volumes may share."""
         self._terms: dict[int, bytes] = {}
@@ -88,7 +91,7 @@ class ExcerptOfLibrary:
         """Add the rows of one volume, with new numbers.
 
         A row is left out if it refers to a row that was not sent, or to a topic that another volume
-        has sent, too. A topic without a version, which a link in one volume made, becomes the topic
+        sent as well. A topic without a version, which a link in one volume made, becomes the topic
         of that name.
         """
         rows = sent.rows
@@ -110,7 +113,7 @@ class ExcerptOfLibrary:
         """Write all rows that were added."""
         self._join_names()
         database = self.store.database
-        # The rows were checked where they come from, and this file lives for one question.
+        # the rows were checked in their volumes, and this file exists for one question only
         connection: sqlite3.Connection = database.connection  # type: ignore[attr-defined]
         connection.execute("PRAGMA synchronous=OFF")
         connection.create_function("row_guard", -1, lambda *_values: 0, deterministic=True)
@@ -122,7 +125,8 @@ class ExcerptOfLibrary:
         self._rows.clear()
 
     def weigh(self, text: str, frequency: Frequency, size: int) -> None:
-        """Weigh words as in the library, which has `size` passages; `text` is what was sought."""
+        """Weigh words as in the whole library, which has `size` passages; `text` is the
+        question."""
         words = _SoughtWords(self.store, text, self._said, (frequency, size))
         self._words = _ExcerptWords(self.store, words)
         self.store.changefeed = _ExcerptFeed(self.store, self.frequency, size)
@@ -193,9 +197,9 @@ class ExcerptOfLibrary:
     def _join_names(self) -> None:
         """Join topics with entities that other volumes know by the same name.
 
-        An entity with the very name of a topic, which no text mentions, was told in a volume that
-        does not have the topic: facts about it are about the topic. Any other entity with the key
-        of a topic's name becomes its subject.
+        An entity that has exactly the name of a topic and that no text mentions was told in a
+        volume without that topic, so facts about it are about the topic. Any other entity with the
+        key of a topic's name becomes the topic's subject.
         """
         topics = list(TABLES["topics"].columns)
         entities = list(TABLES["entities"].columns)
@@ -231,8 +235,8 @@ def _node(node: int, new: dict[str, dict[int, int]]) -> int | None:
 
 
 def _new_folder() -> Path:
-    """Return a new folder, in main memory where the system has such a place, so that no text of an
-    excerpt stays on a disk."""
+    """Return a new folder, in main memory if the system offers that, so that no text of an excerpt
+    is left on a disk."""
     in_memory = Path("/dev/shm")
     parent = in_memory if os.access(in_memory, os.W_OK) else None
     return Path(tempfile.mkdtemp(prefix="hades-excerpt-", dir=parent))
@@ -240,7 +244,7 @@ def _new_folder() -> Path:
 
 @cache
 def _template() -> Path:
-    """Return an empty memory, of which each excerpt is a copy."""
+    """Return the file of an empty memory, which each excerpt is copied from."""
     path = _new_folder() / "empty.hades"
     atexit.register(shutil.rmtree, path.parent, ignore_errors=True)
     open_file(path, create=True, read_only=False, busy_timeout_s=1.0, clock=system_clock).close()
@@ -263,8 +267,8 @@ class _ExcerptFeed(Changefeed):
 class _SoughtWords(Words):
     """Words of an excerpt, weighed as in the library.
 
-    The volumes have scored the passages for the question. The texts are read only if something else
-    is searched for.
+    The volumes have scored the passages for the question. The texts are read only for another
+    search.
     """
 
     def __init__(
@@ -294,7 +298,8 @@ class _SoughtWords(Words):
         *,
         earlier: bool = False,
     ) -> list[tuple[int, float]]:
-        """Return the best chunks, of any time and topic for the text that the volumes scored."""
+        """Return the best chunks; for the text that the volumes scored, those of any time and
+        topic."""
         if question == self._text:
             return sorted(self._said.items(), key=lambda one: (-one[1], one[0]))[:limit]
         return self._read.best(question, valid, known, limit, topics, earlier=earlier)

@@ -2,9 +2,9 @@
 
     choose volumes → their candidates → the best of all → what these lead to → rows → excerpt
 
-The volumes find with the word statistics of the whole library, so their scores can be compared. The
-strongest candidates of all lead on: the nearest passages to what follows from them, and passages
-about the names in them, wherever these are.
+The volumes search with the word statistics of the whole library, so their scores can be compared.
+The strongest candidates of all volumes lead to further passages in any volume: those nearest to the
+next step of the question, and those about the names in the candidates.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from hades.recall.find.scores import minmax
 
 _LOG = logging.getLogger(__name__)
 ASKED_AT_MOST = 32
-"""The volumes that one question asks, if more do not hold one of its names."""
+"""The most volumes that one question asks, unless more of them hold one of its names."""
 CANDIDATES = 240
-"""The candidates that are read of all volumes together."""
+"""How many candidates of all volumes together are read."""
 SIGNAL = 120
 SIGNAL_LEAST = 12
-"""The candidates that each signal sends: this many over all volumes, and at least so many."""
+"""How many candidates each signal sends: over all volumes, and from each volume at least."""
 FOLLOWED = 40
 FOLLOWED_LEAST = 6
 """The same for the passages that the strongest candidates lead to."""
@@ -59,18 +59,19 @@ STRONGEST = 5
 """The candidates that are read with the question, and those that share a vector with it."""
 FIND_SHARE = 0.5
 ROWS_SHARE = 0.75
-"""The shares of a question's time by which candidates and rows must be there."""
+"""The shares of a question's time after which candidates, and rows, must have arrived."""
 REVISION_S = 0.5
-"""The time to say which change a volume is at, where volumes are chosen. One that is late is asked.
+"""How long volumes have to report their last change, if the library chooses among them. A volume
+that is late is asked.
 """
 INDEXING_S = 5.0
 OPENING_S = 30.0
-"""The time that a volume gets to index what was written, and to be opened for the first time."""
+"""How long a volume may take to index what was written, or to be opened for the first time."""
 
 
 @dataclass(slots=True)
 class GatheredRows:
-    """The rows for a question, and how they came about."""
+    """The rows for a question, and how they were gathered."""
 
     text: str = ""
     """The question, as it was searched for."""
@@ -103,7 +104,7 @@ class Gathering:
         self._calls = calls
         self._encoder = encoder
         self.written = defaultdict[str, set[str]](set)
-        """By space: the volumes that were written to since they were asked last."""
+        """By space, the volumes that were written to since they were last asked."""
         self._opened = defaultdict[str, set[str]](set)
 
     @property
@@ -240,7 +241,8 @@ class Gathering:
     def _following(
         self, text: str, vector: Floats32 | None, strong: Sequence[Strong]
     ) -> list[Floats32]:
-        """Return the vectors of what may come next, and that of question and candidates."""
+        """Return the vectors of possible next passages, and that of the question with the
+        candidates."""
         hop = hop_encoder(self.encoder)
         if vector is None or not strong:
             return []
@@ -252,7 +254,8 @@ class Gathering:
         return following
 
     def _note_lag(self, space: str, sent: Mapping[str, VolumeCandidates]) -> None:
-        """Let volumes that others wrote to make new sketches before the next question."""
+        """Mark volumes that other processes wrote to, so that they make new sketches before the
+        next question."""
         for name, candidates in sent.items():
             sketch = self._catalogue.sketch(name, space)
             if sketch is None or candidates.change > (1 + SKETCHED_AFTER) * sketch.change:
@@ -295,8 +298,8 @@ class Gathering:
 def _best_of(sent: Mapping[str, VolumeCandidates]) -> tuple[dict[str, list[int]], list[Strong]]:
     """Return the chunks to read of each volume, and the strongest candidates, best first.
 
-    Half of them are the best by meaning and words, on one scale; the others are the first of each
-    volume in turn, which its graph may have found.
+    Half of them are the best by meaning and words, on one scale. The others are the first of each
+    volume in turn, since its graph may have found them.
     """
     priors = dict(zip(sent, _priors([*sent.values()]), strict=True))
     flat = [(-prior, name, at) for name, own in priors.items() for at, prior in enumerate(own)]

@@ -1,8 +1,8 @@
 """Library: many memories that are asked as one, by the same operations.
 
-Operations that ask run over an excerpt of the volumes. Those about one topic go to the volume that
-has it. Counts and lists are put together. What concerns a memory as a whole, such as a backup, is
-done volume by volume, and raises Unavailable here.
+Questions run over an excerpt of the volumes. Operations about one topic go to the volume that has
+it. Counts and lists of the volumes are joined. An operation on a memory as a whole, such as a
+backup, raises Unavailable: do it volume by volume.
 """
 
 from __future__ import annotations
@@ -94,13 +94,13 @@ MERGED: dict[str, Callable[[list[Any]], Any]] = {
     "entities": _entities,
     "log": _by("at", newest=True),
 }
-"""Operations that every volume does, and how their results are put together."""
+"""Operations that every volume does, and how their results are joined."""
 NOT_AS_ONE = (
     "A library does not do {0!r} as one: do it in a volume. "
     "`hades library list` says where they are."
 )
 LATENCY_S = 5.0
-"""The time of a call about names, or of one that every volume does for a list."""
+"""The time limit of a call about names, and of a call that every volume does for a list."""
 
 
 OF_CATALOGUE = ("models", "change", "pending", "unembedded", "spaces", "create_space", "once")
@@ -108,7 +108,7 @@ OF_CATALOGUE = ("models", "change", "pending", "unembedded", "spaces", "create_s
 
 
 class LibraryInside(Inside):
-    """The catalogue of a library, which has operations done over the volumes."""
+    """The `Inside` of the catalogue, which passes operations on to the volumes."""
 
     as_one: Callable[[Callable[..., Any], Sequence[Any], Mapping[str, Any]], Any]
 
@@ -190,7 +190,7 @@ class LibraryView(View):
         filters = {name: given[name] for name in FILTERS if given.get(name) is not None}
         if given.get("about") is not None:
             filters["glob"] = topics_of(given.get("glob"), given["about"])
-        self.inside.scope(**filters)  # refuses bad ones before a volume is asked
+        self.inside.scope(**filters)  # bad filters are refused before a volume is asked
         sought, _ = in_context(text, clean_turns(given.get("turns")))
         latency_s = _latency_ms(given.get("plan")) / 1000
         gathering = self._library._gathering
@@ -349,7 +349,7 @@ class Library(LibraryView, Memory):
         return self._catalogue.volume(name)
 
     def status(self) -> dict[str, Sketch | HadesError | None]:
-        """Make the sketches of all volumes anew; return those of this space, or why not."""
+        """Make new sketches of all volumes; return those of this space, or why one is missing."""
         shown: dict[str, Sketch | HadesError | None] = {}
         for space in self.spaces():
             results = self._calls.all(self._catalogue.volumes, "sketch", space.name)
@@ -368,9 +368,13 @@ class Library(LibraryView, Memory):
         return results.of
 
     def _ingested(self, args: Sequence[Any], named: Mapping[str, Any]) -> Summary:
-        """Ingest a source into the volumes, each its share, as many at once as there are cores."""
+        """Ingest a source: each volume takes its share, as many volumes at once as there are
+        cores."""
         if self._catalogue.by == "year":
-            raise Unavailable("By year, ingest each source into the volume of its year.")
+            raise Unavailable(
+                "A library divided by year does not divide a source: ingest it into the volume of "
+                "its year."
+            )
         on_progress = named.get("on_progress") or (lambda _what, _done, _total: None)
         given = {name: value for name, value in named.items() if name != "on_progress"}
         volumes = self._catalogue.volumes
@@ -404,7 +408,8 @@ class Library(LibraryView, Memory):
     def _holders(
         self, moment: Moment, name: str, valid_from: TimeLike | None, operation: Operation
     ) -> list[VolumeEntry]:
-        """Return the volumes that may have a name, likeliest first; for a write, the one."""
+        """Return the volumes that may have a name, likeliest first; for a write, the one to write
+        to."""
         space = moment.space
         volumes = self._catalogue.volumes
         year = (self._time(valid_from) or from_micros(self.inside.store.now())).year
@@ -431,7 +436,7 @@ class Library(LibraryView, Memory):
             self._homes[space, name] = volume.name
 
     def _purged(self, space: str, results: Results) -> None:
-        """Make the sketches anew, so that no trace of a purged name stays in them."""
+        """Make new sketches, so that no trace of a purged name stays in them."""
         self._homes.clear()
         for volume in self._catalogue.volumes:
             sketch = None

@@ -1,8 +1,8 @@
-"""Sketches: what a volume holds of a space, in outline.
+"""Sketches: an outline of what a volume holds of a space.
 
-The catalogue chooses the volumes of a question by them, without asking any, and counts words over
-the whole library. Names and stems are hashes: two may collide, so a sketch may say that it holds a
-name which it does not, but never the reverse.
+With them the catalogue chooses the volumes for a question without asking any volume, and counts
+words over the whole library. Names and stems are hashed. Two hashes may collide, so a sketch may
+claim a name that the volume lacks, but it never misses one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Sketch:
     """A summary of one space of a volume, as of one change."""
 
     revision: Ints
-    """The change it was made at, the number of passages, and that of topics."""
+    """The change at which it was made, the number of passages, and the number of topics."""
     span: Ints
     """The earliest and the latest valid time of a passage, in microseconds; empty without any."""
     names: Hashes

@@ -1,7 +1,7 @@
 """A volume: one memory of a library, as the process that holds it sees it.
 
-It answers in values that can be sent: candidates for a question, the rows around them, a sketch,
-or the result of an operation.
+It answers with values that can be sent between processes: candidates for a question, the rows
+around them, a sketch, or the result of an operation.
 """
 
 from __future__ import annotations
@@ -51,14 +51,15 @@ FINDING, _ = make_plan(
         "budget": {"docs_max": 10_000},
     },
 )
-"""The plan of a volume. The library reads on and follows the beam, over what all volumes found."""
+"""The plan of a volume. Reading on and the beam are left to the library, which has the results of
+all volumes."""
 STRONGEST = 5
 """The passages whose text, vector and names are sent, so that the library can read on."""
 NAMES_AT_MOST = 30
 """The most names of the strongest passages, rarest first."""
 SKETCHED_AFTER = 0.05
 SMALL_CHUNKS = 5_000
-"""A sketch is made again when this share of the changes is new; of a volume with few passages,
+"""A sketch is made again when this share of the changes is new; in a volume with few passages,
 after every change."""
 
 
@@ -124,15 +125,15 @@ class Wanted:
     chunks: Sequence[int] = ()
     nodes: Sequence[int] = ()
     vectors: Sequence[Floats32] = ()
-    """The nearest passages to each of these are sent, too."""
+    """Passages nearest to each of these vectors are sent, too."""
     keys: Sequence[str] = ()
-    """And passages about these names."""
+    """Passages about these names are sent, too."""
     most: int = 0
     """The most passages by a vector, or by names."""
     names: Sequence[str] = ()
-    """And all that is about these topics or entities, which the caller named."""
+    """Everything about these topics or entities, which the caller named, is sent, too."""
     brief_of: tuple[str | None] | None = None
-    """And the topics of a brief of this topic, or of the space if it is None."""
+    """The topics of a brief are sent, too: of this topic, or of the space if it is None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +178,7 @@ class Volume:
             return [] if inside is None else inside.store.topics.with_versions(inside.space_id)
 
     def ingest(self, moment: Moment, args: Sequence[Any], named: Any, takes: Share) -> Summary:
-        """Take in those documents of a source that belong to this volume."""
+        """Ingest those documents of a source that belong to this volume."""
         inside = replace(self._view(moment, make=True).inside, takes=takes)
         return sources.ingest(inside, *args, **named)
 
@@ -194,7 +195,7 @@ class Volume:
     def ready(self, space: str, known: int) -> Sketch | None:
         """Index what was written and load the indexes of a space.
 
-        Return a sketch, if the one of the change `known` lacks too much.
+        Return a new sketch if the one made at the change `known` is too old, else None.
         """
         load_kernels()
         with self._viewed(Moment(space, AsOf())) as inside:
@@ -209,7 +210,7 @@ class Volume:
             return None
 
     def has(self, moment: Moment, name: str) -> Literal["", "entity", "topic"]:
-        """Return what has this name: a topic with a version, else an entity, else nothing."""
+        """Return which thing has this name: a topic with a version, else an entity, else ""."""
         with self._viewed(moment) as inside:
             if inside is None:
                 return ""
@@ -307,7 +308,7 @@ def _candidates(inside: Inside, sought: Sought) -> VolumeCandidates:
 
 
 def _encoded(vector: Floats32) -> Encoding:
-    """Return a function that "waits" for a vector that is there."""
+    """Return a function that returns a known vector without waiting."""
     return lambda _seconds: (vector, "")
 
 
@@ -322,7 +323,8 @@ def _weighed(query: QueryContext, sought: Sought) -> QueryContext:
 
 
 def _chosen(found: Retrieved, most: int) -> Ints:
-    """Return the best passages of each signal, one of each in turn, with what belongs to them."""
+    """Return the best passages of each signal, one of each in turn, with the passages that belong
+    to them."""
     seeds = found.seeds
     walks = found.walks
     query = found.search.query
@@ -392,7 +394,7 @@ def _nodes_of(query: QueryContext, found: Retrieved, held: Ints) -> tuple[int, .
 
 
 def _said(query: QueryContext, text: str, chunks: Sequence[int]) -> list[tuple[int, float]]:
-    """Return the BM25 of those of these chunks that have a word of the question."""
+    """Return the BM25 of those chunks that have a word of the question."""
     if not text:
         return []
     scores = query.words(text)
@@ -409,10 +411,10 @@ def _mentions_of(query: QueryContext, entities: Sequence[int]) -> list[tuple[int
 
 
 def _nearest(query: QueryContext, wanted: Wanted, sought: Sought) -> list[int]:
-    """Return the passages near to vectors, and those that are about names, as ids.
+    """Return the ids of the passages near to vectors and of those about names.
 
-    The one furthest from the question is sent, too, so that cosines are put on the same scale in
-    the library as in one memory.
+    The passage furthest from the question is included, so that the library scales cosines as a
+    single memory does.
     """
     chosen = [np.zeros(0, np.int64)]
     if sought.vector is not None:
@@ -458,7 +460,7 @@ def _around(query: QueryContext, nodes: Sequence[int]) -> list[int]:
 
 AROUND_ARCS = 3
 AROUND_AT_MOST = 150
-"""How far from a named node passages are sent, and the most of each arc."""
+"""How far from a named node passages are sent, and how many at most for each arc."""
 
 
 def _nodes_of_brief(inside: Inside, topic: str | None) -> list[int]:

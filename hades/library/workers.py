@@ -1,7 +1,7 @@
-"""Workers: where volumes are held, in threads, processes or actors of Ray.
+"""Workers: they hold the volumes, in threads, processes or actors of Ray.
 
-All do the same: call a method of a volume, wherever it is, and return what it returns. A volume
-that was lost is opened again by the next call.
+All of them call a method of a volume, wherever it is, and return its result. If a volume was lost,
+the next call opens it again.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class VolumeWorkers(ABC):
     def call(self, place: str, method: str, *args: Any) -> Any:
         """Call a method of the volume at a place; raise Unavailable if its worker was lost.
 
-        Replicas answer in turn. The first one writes, and all of them are made ready.
+        Replicas take calls in turn. Only the first one writes; `ready` goes to all of them.
         """
         numbers: Sequence[int] = (0,)
         if method in READING:
@@ -95,7 +95,7 @@ class VolumeWorkers(ABC):
 
 
 class InThreads(VolumeWorkers):
-    """Volumes in this process, one of each; each call runs in the thread of its caller."""
+    """Volumes in this process, one replica of each; a call runs in the thread of its caller."""
 
     def __init__(self, opened: Open, options: Mapping[str, Any]) -> None:
         super().__init__(opened, options)
@@ -112,7 +112,7 @@ class InThreads(VolumeWorkers):
 
 
 class InProcesses(VolumeWorkers):
-    """Volumes in a process each, so that they use all cores."""
+    """Each volume in a process of its own, so that they use all cores."""
 
     def _open(self, place: str) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
@@ -136,8 +136,8 @@ class InProcesses(VolumeWorkers):
 
 
 class OnRay(VolumeWorkers):
-    """Volumes in actors of a Ray cluster, which starts a lost actor again, on another node if
-    its own is gone. A file must be readable on the node; a database is, everywhere."""
+    """Volumes in actors of a Ray cluster, which starts a lost actor again, on another node if its
+    own is gone. A file must be readable on that node; a database can be reached from everywhere."""
 
     def __init__(self, opened: Open, options: Mapping[str, Any], address: str) -> None:
         super().__init__(opened, options)
@@ -178,7 +178,7 @@ _here: dict[str, Volume] = {}
 
 
 def _open_here(opened: Open, place: str, options: Mapping[str, Any]) -> None:
-    # An error is raised by the first call: one in here would only break the pool.
+    # the first call raises an error; raised here, it would only break the pool
     _here["arguments"] = (opened, place, options)  # type: ignore[assignment]
 
 

@@ -40,18 +40,21 @@ NAMED_READ = 1_000
 MARKED_READ = 100
 RECENT_READ = 200
 EDGES_READ = 200
-"""The most topics whose name or tags are read for a mark, the most of these whose text is read, the
-most topics that changed last, and the most edges."""
+"""Limits of a read: topics whose name or tags are searched for a mark, topics of these whose text
+is read, topics that changed last, and edges."""
 NODES_READ = 1_000
 """The most topics below a topic whose edges are read."""
 RECENT_MICROSECONDS = 30 * DAY_MICROSECONDS
-"""A change is recent if it came at most this long before the last one, which may be long ago."""
+"""A change is recent if it came at most this long before the last change, even if that was long
+ago."""
 DOCUMENTS_SHOWN = 5
-"""The most other topics than notes that are listed; a repository may bring thousands at once."""
+"""The most documents and files that are listed, since a repository may bring thousands at once."""
 SHARES = {"decisions": 0.5, "open_threads": 0.2, "changes": 0.2, "ended": 0.1}
-"""The share of the budget of each part; tokens that one leaves go to the others, in this order."""
+"""The share of the budget of each part. Tokens that a part leaves go to the other parts in this
+order."""
 OWN_LINES = ("note", "conversation")
-"""Kinds of topics not listed by name: notes have lines, and conversations have statements."""
+"""Kinds of topics that are not listed by name: notes have lines of their own, and conversations
+have statements."""
 FEW_WORDS = 5
 """A sentence with fewer words (“Not yet fixed.”) is shown after the first one of its note."""
 BLOCKING = ("blocked_by",)
@@ -145,7 +148,7 @@ class BriefReader:
         return {state: text[:CHARACTERS_READ] for state, text in texts.items()}
 
     def _line(self, row: StateOfPeriod, text: str) -> tuple[BriefLine, Cited]:
-        # A statement that answers is not understood without the words that it quotes.
+        # A statement that answers something is not clear without the words that it quotes.
         tokens = 2 * LINE_TOKENS if ANSWERING in text else LINE_TOKENS
         at = from_micros(row.valid_from)
         short = whole_sentences(text, tokens)
@@ -297,7 +300,7 @@ def _telling_part(
     *,
     is_marked: bool,
 ) -> str:
-    """Return the part of a note's text that is a decision, or open; "" if nothing is.
+    """Return the part of a note's text that is a decision, or an open thread; "" if nothing is.
 
     If the note is marked, all its sentences count except those of the `other` part of the brief.
     Sentences in `over` are superseded and left out.
@@ -316,8 +319,8 @@ def _telling_part(
 def whole_sentences(text: str, tokens: int) -> str:
     """Return the first sentences of a text that fit into `tokens`.
 
-    Half a sentence may say the opposite of the whole. So a first sentence that does not fit is cut
-    only at twice as many tokens.
+    Half a sentence may say the opposite of the whole sentence. So a first sentence that does not
+    fit is cut only if it is longer than twice as many tokens.
     """
     parts = sentences(text)
     fits = len(fitting(count(parts), tokens))

@@ -1,4 +1,4 @@
-"""Consolidation: summaries of days, weeks and months that are over (source document 003, §5).
+"""Consolidation: summaries of days, weeks and months that are over (TracingRAG).
 
 A day with enough states gets a summary, and so does a week with enough daily summaries and a month
 with enough weekly ones. A summary is made of the largest summaries within its period, and of the
@@ -66,7 +66,7 @@ class Consolidator:
     model: ChatModel | None = None
     usage: Usage | None = None
     """The usage of the model; in a dry run, the most it would use."""
-    _absent: str = ""  # why the model is no longer asked
+    _absent: str = ""  # why the model is not asked any more
     _days: dict[int, list[StateOfPeriod]] = field(default_factory=lambda: defaultdict(list))
     _there: dict[str, StoredSummary] = field(default_factory=dict)
     _rows: dict[str, int] = field(default_factory=dict)
@@ -137,7 +137,8 @@ class Consolidator:
         return parts >= WEEKS or states >= self.at_least
 
     def _made_of(self, period: SummaryPeriod) -> set[int]:
-        """Return the rows a summary is made of: per day the largest summary, or the states."""
+        """Return the rows that a summary is made of: for each day the largest summary, or else its
+        states."""
         rows: set[int] = set()
         for day in self._days.keys() & set(period.days):
             parts = [SummaryPeriod.around(level, day) for level in range(period.level - 1, 0, -1)]
@@ -194,7 +195,8 @@ class Consolidator:
     def _by_model(
         self, sources: Sequence[summary_lines.Line], limit: int
     ) -> tuple[list[summary_lines.Line], str]:
-        """Return the model's supported lines, [] if too few are, and why others are missing."""
+        """Return the lines of the model that are supported, [] if too few are, and why the others
+        are missing."""
         assert self.model is not None
         texts = [line.text for line in sources]
         reply = cited_sentences(self.model, TASK, texts, max_tokens=limit, dry_run=self.dry_run)

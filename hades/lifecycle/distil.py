@@ -41,16 +41,16 @@ projects of `training/said` that the keeper did not learn from."""
 LEANS = -1.0
 """The least logit to quote the turn before."""
 REPLACES = 0.0
-"""The least logit to replace another statement: of these replacements, 80 % are right."""
+"""The least logit to replace another statement; 80 % of these replacements are right."""
 JOINS = -3.0
 """The logit from which a sentence joins a neighbour that is kept."""
 FEW_TURNS = 6
-"""In a talk of at most so many turns, what a user says is also judged without its context, as a
-message that comes alone is: the keeper learnt from long talks, and the context of a short one makes
-it doubt plain decisions. A judgement, tried on a dozen short talks; in long ones this would keep
-five points more and ten points less of what is kept would be worth it."""
+"""In a talk of at most this many turns, what a user says is also judged without its context, like a
+message that comes alone. The keeper learnt from long talks, and the context of a short one makes it
+doubt plain decisions. In long talks this would keep too much that is not worth it
+(docs/lab/details.md)."""
 SURE_ALONE = 0.0
-"""The least logit of such a judgement without context."""
+"""The least logit to keep a sentence that is judged without context."""
 SENTENCES_AT_ONCE = 3
 """The most neighbouring sentences that become one statement."""
 NAME_WORDS = 4
@@ -58,7 +58,8 @@ NAME_WORDS = 4
 USERS_FOLDER = "users"
 _UNSAFE = lazy_pattern(r"[%/*?\[]")
 OTHER_ROLES = ("system", "tool", "function", "developer")
-"""Roles whose messages are instructions or output of programs; nobody said them."""
+"""Roles whose messages are instructions or the output of programs, not something that somebody
+said."""
 _TURN = lazy_pattern(r"(?:\[([^\]\n]{1,60})\] )?([^:\n]{1,80}): +(?=\S)")
 _DAY_WORDS = lazy_pattern(
     r"\b(?:today|tonight|tomorrow|yesterday|this weekend|(?:next|last) (?:week|month|year|"

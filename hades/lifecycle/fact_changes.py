@@ -85,7 +85,8 @@ def change_fact(
     """End the edges `closing` at a moment, and open their replacements.
 
     A replacement leads to `to`, or to the same target. Its relation is `new_relation`, else the
-    inverse of `relation`, else `relation` if `to` is given. Otherwise the edges are only ended.
+    inverse of `relation`, else `relation` if `to` is given. If there is none of these, the edges
+    only end.
 
     With `content`, also write a new state of the source. If `closing` is empty and `to` is given,
     only the new edge is opened.
@@ -160,7 +161,8 @@ def when_changed(
 
 
 def _begun_at(edges: list[Edge], ended: Edge, relation: str | None) -> Edge | None:
-    """Return the edge of a relation that began when `ended` ended, for edges without a link."""
+    """Return the edge of a relation that began when `ended` ended, for an `ended` without a link to
+    its replacement."""
     if relation is None:
         return None
     return next(

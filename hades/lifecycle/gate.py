@@ -35,14 +35,15 @@ _HEAD = lazy_pattern(
     r"|Facts:\n\[F1\] )",
     re.MULTILINE,
 )
-"""The head of a passage or fact, as HADES writes it into a context or on a terminal."""
+"""Matches the head of a passage or fact, as HADES writes it into a context or on a terminal."""
 _BESIDE = lazy_pattern(
     r"[\sa-z[(“]|Question: |(?:Facts|Paths|Passages|Latest states|Summaries|Details):|[FP]\d+  "
     r"|\d+ +\d{4}-|[\d,]+ (?:of [\d,]+ )?tokens |.*\[F?\d+\]$"
     r"|(?i:here|this|these|from|according|i (?:found|recalled|know)|hades|recalled|context|memory"
     r"|relevant)\b.{0,100}:$"
 )
-"""Other lines of a context: indented text, remarks in lower case, headings, an introduction."""
+"""Matches other lines of a context: indented text, remarks in lower case, headings, an
+introduction."""
 _STATE = r'id":\s*"[^"\n]+@\d+",\s*"topic'
 _ANSWER = r'text":\s*"(?:[^"\\\n]|\\.){0,99999}",\s*"shortfall'
 _JSON = lazy_pattern(rf'(?s)[\[{{\s]+"(?:{_STATE}|{_ANSWER})":.*[}}\]]\s*')
@@ -70,12 +71,13 @@ def refusal(topic: str, draft: Draft, author: str, similar: Iterable[CurrentNote
 
 
 def _means_what_it_says(note: CurrentNote, own: Sequence[str]) -> bool:
-    """Return whether each sentence of a note is a plain statement, or is entailed by `own`."""
+    """Return whether each sentence of a note is a plain statement, or follows from a sentence of
+    `own`."""
     return all(is_asserted(old) or any(entails(new, old) for new in own) for old in note.sentences)
 
 
 def reconsider(store: Store, write: Write, space: int, topic: str, actor: str) -> None:
-    """Put notes that were refused because of a topic up for review, if no note says them now.
+    """Let notes that were refused because of a topic wait for review, if no note says the same now.
 
     The actor is the author of the write in progress, which the change log does not have yet.
     """
@@ -85,7 +87,7 @@ def reconsider(store: Store, write: Write, space: int, topic: str, actor: str) -
 
 
 def _is_refused(store: Store, space: int, proposal: Proposal, actor: str) -> bool:
-    """Return whether a refused note would be refused again, or already waits for review."""
+    """Return whether a refused note would be refused again or already waits for review."""
     fields = dict(proposal.fields)
     topic = fields.pop("topic")
     since = fields.pop("valid_from", None)

@@ -1,9 +1,9 @@
 """Learning from feedback: weights of edges, beliefs of relations, usefulness of states.
 
-A used path should score above a rejected one. The pairs of a feedback move the parameters of the
-snapshot that learns by one bounded step along the gradient of log σ(score of used − score of
-rejected). What one actor moves in a day is bounded, too: see ACTOR_DAYS_AT_MOST, TEACHING_AT_MOST.
-The snapshot is adopted if it orders more of the pairs held out as people did.
+A used path should score above a rejected one. The pairs of paths in a feedback move the parameters
+of the learning snapshot by one bounded step along the gradient of log σ(score of used − score of
+rejected). One actor can move only so much in a day: see ACTOR_DAYS_AT_MOST and TEACHING_AT_MOST.
+The snapshot is adopted if it puts more of the held-out pairs into the order that people chose.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ BELIEF_TOTAL_AT_MOST = 40.0
 TESTED_AT_LEAST = 3
 """The number of held-out pairs of paths that are needed to adopt a snapshot."""
 PASSED_OVER = 0.5
-"""The count of a passage that an answer passed over; a passage that was judged counts 1."""
+"""How much a passage counts that an answer passed over. A passage that somebody judged counts 1."""
 CERTAIN_RELATIONS = frozenset(("title of", "next", "says"))
 """Relations that follow from how a text is built. Their belief starts at CERTAIN."""
 
@@ -143,10 +143,11 @@ def _within(value: float, least: float, most: float) -> float:
 
 
 def believed_after(belief: Belief, verdict: Verdict, whole: float) -> tuple[float, float]:
-    """Return a and b of a step after a verdict on its path; `whole` is the belief of the path.
+    """Return the a and b of a step's belief after a verdict on its path; `whole` is the path's
+    belief.
 
     All steps of a used path hold. In a rejected path at least one step fails: b grows by the
-    probability that this step fails, given that the path does, and a by the rest.
+    probability that this step fails, given that the path fails, and a by the rest.
     """
     failed = 0.0 if verdict.good else min(1.0, (1 - belief.mean) / max(1 - whole, 1e-6))
     a = belief.a + BELIEF_STEP * (1 - failed)
@@ -248,8 +249,8 @@ class Learner:
     def believe(self, shown: LoggedQuery, judgement: Judgement) -> None:
         """Update the beliefs of extracted edges: of facts, and of the steps of paths.
 
-        What an actor told or approved holds until an actor ends it (see authority.py). Each edge
-        takes one verdict of an actor a day, on ACTOR_DAYS_AT_MOST days.
+        Edges that an actor told or approved are left alone (see authority.py). Each edge takes one
+        verdict of an actor a day, on ACTOR_DAYS_AT_MOST days.
         """
         weights = self._store.weights.in_force(self._space, NOW)
         verdicts: dict[int, tuple[Verdict, float | None]] = {}

@@ -61,7 +61,8 @@ class ModelReader:
         self.usage: Usage | None = None
 
     def read(self, state: State, *, dry_run: bool) -> list[ProseFact]:
-        """Return the facts in a state that pass the checks; [] in a dry run (estimates usage)."""
+        """Return the facts in a state that pass the checks; a dry run only estimates usage, and
+        returns []."""
         facts = []
         for start, part in _parts(state.content):
             shown = f"A note on {shown_name(state.topic)}:\n{indented(part)}"

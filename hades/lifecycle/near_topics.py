@@ -2,8 +2,7 @@
 
 A name is near another if both have the same words, or the same last part: `queue` and
 `infra/queues`, `decisions/queue` and `infra/queue`. A last part that several topics share, or that
-is a number or a word such as `overview`, names a kind of note, not a thing. Of 3,213 new topics in
-sixteen sets of everyday notes, 9 were found near another, 3 of them wrongly.
+is a number or a word such as `overview`, names a kind of note, not a thing.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ from hades.store.store import Store
 
 TRACE_VERSIONS = 10
 TRACE_SENTENCES = 300
-"""The latest versions and sentences that are compared. Each sentence is compared with all later
-ones while other writers wait."""
+"""How many of the latest versions and sentences are compared. The limit exists because each
+sentence is compared with all later ones while other writers wait."""
 RELATED_AT_MOST = 8
 ENDED_AT_MOST = 10
 BETWEEN = "\n\n"
@@ -75,7 +75,7 @@ class Material:
     edges: tuple[Edge, ...]
     """The told edges that hold."""
     closing: tuple[Edge, ...]
-    """The `edges` whose obstacle is gone, by the reason or the last version."""
+    """Those of `edges` whose obstacle is gone, as the reason or the last version says."""
     ended: tuple[Edge, ...]
     related: tuple[State, ...]
     """States at the other end of edges: compared, but not quoted."""
@@ -365,8 +365,9 @@ def _with_end(sentence: str) -> str:
 def _outline(material: Material, paragraphs: list[Paragraph], *, whole: bool) -> bytes:
     """Return, packed, the paragraphs of the new state to index as blocks; with `whole`, all.
 
-    Otherwise these are the text of the last version, which so stays the same passage, what held
-    before, and the reason. Text of earlier versions that holds is still found in those versions.
+    Otherwise the blocks are the text of the last version (which thus stays the same passage), what
+    held before, and the reason. Text of earlier versions that still holds is found in those
+    versions.
     """
     earlier = {state.id for state in material.trace[:-1]}
     name = spoken(material.topic)
@@ -394,7 +395,7 @@ def _holds(edge: Edge, now: datetime) -> bool:
 def _is_settled(edge: Edge, reason: str, last: State) -> bool:
     """Return whether the edge's target is settled: a sentence names it and says so.
 
-    The sentence is the reason, or in the last version if that began after the edge.
+    The sentence may be the reason, or be in the last version if that version began after the edge.
     """
     own = sentences(last.content) if last.valid_from > edge.valid_from else []
     name = _last_part(edge)
@@ -408,7 +409,7 @@ def _last_part(edge: Edge) -> str:
 
 
 def _written_states(store: Store, space: int, names: Iterable[str]) -> Iterator[State]:
-    """Yield the current states of the names that are topics; for a promotion, its last source."""
+    """Yield the current states of those names that are topics; of a promotion, its last source."""
     for name in names:
         with suppress(NotFound):
             state = store.topics.state(space, name, NOW)

@@ -18,9 +18,10 @@ from hades.store.store import Store
 
 WEAK_BELOW = 0.5
 EDGE_HALF_LIFE = timedelta(days=90)
-"""Both are judgements: an edge of weight 0.4 falls below 0.1 half a year after its last use."""
+"""Both values were chosen by hand: an edge of weight 0.4 falls below 0.1 half a year after its last
+use."""
 PRUNED = "pruned"
-"""The metadata of an ended edge that say why it was pruned."""
+"""The key in the metadata of an ended edge that says why it was pruned."""
 RECALLS_READ = 10_000
 """The entries of the query log that are read, the latest ones."""
 

@@ -23,8 +23,8 @@ EDGES_AT_MOST = 100_000
 LIKE_COSINE = 0.6
 SAME_COSINE = 0.92
 SAME_TEXT = 0.8
-"""From LIKE_COSINE on, two texts are compared sentence by sentence. From SAME_COSINE on and with
-this share of common words, they are duplicates. Judgements."""
+"""From LIKE_COSINE on, two texts are compared sentence by sentence. From SAME_COSINE on, and with
+this share of common words, they are duplicates. Chosen by hand."""
 OLD_DAYS = 180
 """A topic is old when it was neither written nor used for this many days."""
 
@@ -116,7 +116,8 @@ def _in_texts(pairs: TopicPairs, done: set[Hashable]) -> Iterator[Disagreement]:
 
 
 def _stale(pairs: TopicPairs, since: int) -> list[str]:
-    """Return a line for each topic unwritten and unused since a time while a neighbour changed."""
+    """Return a line for each topic that was neither written nor used since a time, while a
+    neighbour changed."""
     written = [max(topic.valid_from, topic.last_used or 0) for topic in pairs.topics]
     near = {pair for pair, cosine in pairs.cosine.items() if cosine >= LIKE_COSINE}
     lines = {}

@@ -41,17 +41,19 @@ PROPOSED_FROM = 0.3
 PROPOSED_EACH = 3
 """The most repositories that are proposed for one paper."""
 RARE_AT_MOST = 60
-"""A key that more papers have makes no pair to compare."""
+"""A key that more papers have leads to no comparison."""
 PAPERS_AT_LEAST = 1_000
 """A smaller memory counts as one of this size, so that a word that occurs once is rare in it."""
 LETTERS_AT_LEAST = 3
 OWNER_LETTERS_AT_LEAST = 4
 INITIALS_LENGTHS = range(3, 9)
 NAME_CHARACTERS_AT_MOST = 140
-"""The most of a name that is read; GitHub allows 39 for an owner and 100 for a repository."""
+"""How many characters of a name are read; GitHub allows 39 for an owner and 100 for a
+repository."""
 TOPICS_AT_MOST = 100_000
 REPOSITORIES_AT_MOST = 10_000
-"""The topics written last are read; the first repositories by name are compared."""
+"""The most topics that are read, those written last, and the most repositories that are compared,
+the first by name."""
 
 Keys = set[tuple[int, str]]
 """Keys, each with its sign."""
@@ -117,7 +119,7 @@ def propose_repositories(
 
 
 def _targets(store: Store, space: int, relation: str) -> dict[str, list[str]]:
-    """Return the targets of a relation, told or read in texts, by the key of their source."""
+    """Return the targets of told and derived edges of a relation, by the key of their source."""
     wanted = EdgeFilter(relation=relation)
     targets: dict[str, list[str]] = defaultdict(list)
     for edge in (
@@ -236,7 +238,7 @@ def repository_keys(name: str) -> Keys:
 
 
 def _author_keys(author: str) -> Iterator[str]:
-    """Yield the ways in which the name of an owner may hold an author's name."""
+    """Yield the forms in which the name of an owner may contain an author's name."""
     named = [word.casefold() for word in words(author)] or [""]
     first = named[0]
     last = named[-1]
@@ -247,8 +249,8 @@ def _author_keys(author: str) -> Iterator[str]:
 def _values(paper: Keys, repository: Keys, rarity: Mapping[tuple[int, str], float]) -> list[float]:
     """Return the value of each sign.
 
-    Letters count by the share of the name that they are, and an author by the share of the owner;
-    otherwise the rarest shared key counts.
+    Letters count by their share of the name, and an author by the share of the owner's name; of
+    other signs, the rarest shared key counts.
     """
     values = [0.0] * len(SIGNS)
     whole = sum(rarity[key] for key in repository if key[0] == LETTERS)

@@ -96,7 +96,7 @@ class EntityResolver:
             if against := self._against(keep, other):
                 left.append(replace(pair, why=f"{why}, but {against}"))
             elif keep.entity not in taken and other.entity not in taken:
-                # An entity takes part in no further merge after it was merged: no chains.
+                # do not merge an entity again that was just merged, so that merges form no chains
                 taken.add(other.entity)
                 merged.append(pair)
         return merged, left
@@ -116,7 +116,7 @@ class EntityResolver:
         return sorted(alike, key=lambda pair: (_strength(pair[0]), _strength(pair[1])))
 
     def _against(self, keep: NamedEntity, other: NamedEntity) -> str:
-        """Return the reason against merging two spellings, or "" if there is none."""
+        """Return why two spellings should not be merged, or "" if nothing speaks against it."""
         if keep.is_title and other.is_title:
             return "both are titles"
         if keep.kind != other.kind and "concept" not in (keep.kind, other.kind):
@@ -171,8 +171,8 @@ class EntityResolver:
     def _settled(
         self, wanted: dict[tuple[str, str], tuple[Likeness, int, int]]
     ) -> tuple[list[tuple[Likeness, int, int]], list[Edge]]:
-        """Drop wanted edges that exist or that somebody took back; return the rest, and old edges
-        of this action that are no longer wanted (none in a dry run)."""
+        """Leave out wanted edges that exist or that somebody took back. Return the rest, and the
+        old edges of this action that are no longer wanted (none in a dry run)."""
         similar = EdgeFilter(relation=SIMILAR_TO, any_time=True)
         old = []
         for edge in self.store.edges.find(self.space, similar, NOW):

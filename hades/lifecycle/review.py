@@ -38,19 +38,21 @@ from hades.store.store import Store
 SETTLED = 0.5
 OTHERWISE = 0.6
 """The confidence that an edge ended because its obstacle is settled, and that two sentences
-contradict each other. Both are below every sensible threshold. Judgements."""
+contradict each other. Both were chosen below every sensible threshold, so that such changes wait
+for review."""
 BLOCKED = {"blocked_by", "blocked_on", "delayed_by", "depends_on", "postponed_because"}
 BLOCKED |= {"rejected_because", "waiting_for", "waiting_on", "waits_for", "waits_on"}
-"""Relations to an obstacle, which is in the way until it is settled."""
+"""Relations to an obstacle, which blocks the source until it is settled."""
 ENABLING = ("enabled_by", "viable_after_fix")
 """A relation with one of these as its inverse also leads to an obstacle."""
 AFFECTED_AT_MOST = 10
 """Edges that a reason lists."""
 NAMES_AT_MOST = 70
-"""The most obstacle names looked up that a note on another topic settles."""
+"""The most names that are looked up to find the obstacles that a note on another topic settles."""
 FINDINGS_AT_MOST = 16
 WAITING_AT_MOST = 1_000
-"""Changes that one state may propose, and waiting proposals they are compared with."""
+"""The most changes that one state may propose, and the most waiting proposals they are compared
+with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ def _waits(
 def _ends(store: Store, space: int, state: State) -> Iterator[_Finding]:
     """Yield findings that end the edges to an obstacle, if a note says that it is settled.
 
-    The note is its own, or one that names it by its number.
+    The note is that of the obstacle, or one that names the obstacle by its number.
     """
     words = dict(islice(settled_elsewhere(state.content), NAMES_AT_MOST))
     if word := settled(state.topic, state.content):
@@ -228,8 +230,8 @@ def _held(store: Store, space: int, name: str, relation: str) -> list[Edge]:
 def _replaced_from(edge: Edge, begins: datetime, state: State) -> datetime | None:
     """Return the time from which a fact of a note replaces an edge; None if it cannot.
 
-    The fact holds from `begins` on. An edge that was told without a start began at some time before
-    it was recorded, so a later note replaces it from the time of the note on.
+    The fact holds from `begins` on. An edge that was told without a start began some time before it
+    was recorded, so a later note replaces it from the note's time on.
     """
     if edge.valid_from < begins:
         return begins
@@ -238,7 +240,7 @@ def _replaced_from(edge: Edge, begins: datetime, state: State) -> datetime | Non
 
 
 def _certainty(fact: ProseFact, sentence: str, listed: int) -> float:
-    """Return the confidence that a fact replaces those with other objects; 0 if it does not.
+    """Return the confidence that a fact replaces facts with other objects; 0 if it does not.
 
     For a relation in the table of verbs, the table says whether it has one object at a time. For
     any other relation, the sentence must state a change plainly and must not list several objects.
@@ -316,7 +318,8 @@ def _may_write(store: Store, space: int, finding: _Finding, actor: str) -> bool:
 
 
 def _written(store: Store, write: Write, space: int, finding: _Finding) -> bool:
-    """Write a change; return False if it is invalid, as when two rivals begin together."""
+    """Write a change; return False if it is invalid, for example because two rivals begin at the
+    same time."""
     fields = finding.fields
     node = store.entities.ensure
     try:

@@ -46,6 +46,7 @@ def read_session(store: Store, space: int, state: State) -> SessionSummary:
 
 
 def _texts(state: State, name: str) -> tuple[str, ...]:
-    """Return a list of texts from a state's metadata; () if it is no list: anybody may write it."""
+    """Return a list of texts from a state's metadata; () for anything else, since anybody may write
+    metadata."""
     value = state.metadata.get(name)
     return tuple(map(str, value)) if isinstance(value, list) else ()

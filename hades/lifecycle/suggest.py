@@ -30,13 +30,13 @@ NAMED = 0.6
 SHARED = 0.45
 NEAR = 0.7
 CITED = 0.3
-"""The largest share of each sign. Judgements."""
+"""The largest share of each sign, chosen by hand."""
 RARE_AT_MOST = 8
 """A name that more topics mention is not a sign."""
 NEAR_FROM = 0.45
 NEAR_EACH = 5
 CITED_AT_MOST = 12
-"""A node joined with more topics than this is not a sign."""
+"""A node that is joined with more topics than this is not a sign."""
 NAME_CHARACTERS_AT_LEAST = 4
 NAME_WORDS_AT_MOST = 4
 EVIDENCE_AT_MOST = 5

@@ -39,7 +39,8 @@ HEAD_TOKENS = 8
 CHARACTERS_READ = 8_000
 """Characters read of one state."""
 ALIKE = 0.3
-"""The share of common words from which two sentences may be one before and after a change."""
+"""From this share of common words on, two sentences may be the old and the new form of one
+sentence."""
 DECIDED = "Decided"
 CHANGED = "Changed"
 NEW = "New"
@@ -48,14 +49,15 @@ _FACT = 1.1
 _TELLING = 0.1
 _USUAL = 1.0
 _KIND = 1.0
-"""Weights of a line's worth. Added to the importance of its state: a decision, a fact, a telling
-word. Subtracted: words that many lines have, and a kind of topic that many lines have
+"""Weights of a line's worth, which starts with the importance of its state. A decision, a fact and
+an informative word add to it; words and kinds of topics that many lines have take from it
 (docs/lab/measurements.md)."""
 SERIES_FROM = 4
-"""Lines that differ only in numbers of their topics' names are told as one line from this many on:
+"""From this many on, lines that differ only in the numbers of their topics' names become one line:
 `12 tasks: Task 0 done. … Task 11 done.`"""
 USED_BY = 3
-"""Lines that may share a word before it counts as usual: three notes may report one accident."""
+"""How many lines may share a word before it counts as usual: three notes may report one
+accident."""
 _KIND_OF_TOPIC = re.compile(r"[/\s:.\d_-]")
 """The end of the kind in a topic's name: `incident` in `incident/INC-31`, `meeting` in
 `meeting 5 May`."""
@@ -173,13 +175,13 @@ def _best(texts: Sequence[str]) -> str:
 def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
     """Return the lines of most worth that fit into `room` tokens, best first.
 
-    A series of lines is told as one line, which counts them.
+    A series of lines becomes one line, which counts them.
     """
     words_of = [frozenset(w for w in said_words(one.text) if not w.isdigit()) for one in lines]
     kind = [_kind(one) for one in lines]
     uses = Counter(word for words in words_of for word in words)
     sizes = Counter(kind)
-    # A line alone of its kind counts as much as one of the smallest other kind.
+    # the only line of its kind counts as much as a line of the smallest other kind
     alone = min((size for size in sizes.values() if size > 1), default=1)
 
     def worth(at: int) -> float:

@@ -54,8 +54,8 @@ def compare_versions(
     `trace` has the versions, oldest first. A sentence is replaced by one of a later version, by one
     of `reason`, by a later one of its own version that says so, or by an obstacle of `over` that
     has gone since: "rejected due to bug Y" ends when bug Y does. A replacement begins at the time
-    in its words, if any. A sentence that a later version repeats is left out; the later one counts
-    instead.
+    that its words name, if they do. A sentence that a later version repeats is left out, and the
+    later one counts.
     """
     versions = [sentences_of_state(state) for state in trace]
     holds: list[Side] = []
@@ -101,7 +101,8 @@ def _replaces(side: Side, replaced: Side, topic: str) -> bool:
 
 
 def _from_its_time(side: Side, replaced: Side) -> Side:
-    """Return a sentence since the time in its words, if that is later than what it replaces."""
+    """Return a sentence with the time in its words as its start, if that is later than the sentence
+    it replaces."""
     time = _time_in(side.text, side.since)
     if time is None or time.since is None or time.since <= replaced.since:
         return side
@@ -109,7 +110,7 @@ def _from_its_time(side: Side, replaced: Side) -> Side:
 
 
 def _ends_said(sentence: Side, others: Sequence[Side], now: datetime) -> Iterator[Side]:
-    """Yield the sentences that repeat another one, with the time until which that one held."""
+    """Yield sentences that repeat another one and say until when it held."""
     own = said_words(sentence.text)
     for side in others:
         time = _time_in(side.text, side.since) if own and own <= said_words(side.text) else None

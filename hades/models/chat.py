@@ -31,12 +31,13 @@ Result = TypeVar("Result")
 REPLY_BYTES_AT_MOST = 2**20
 """The most bytes of a reply: 100,000 tokens fit."""
 TOKEN_CHARACTERS_AT_MOST = 32
-"""The most characters per requested token. The rest of a longer reply is cut off."""
+"""The most characters of a reply for each requested token. A longer reply is cut."""
 QUOTED_CHARACTERS = 200
 MESSAGE_TOKENS = 8
 """Approximate tokens that a chat template adds to a message."""
 OUR_TOKENS = 0.75
-"""Our tokens per token of a model, at least. SmolLM2 has 1.1 to 1.2 per token of ours."""
+"""The least number of tokens of the built-in encoder for a token of a model. SmolLM2 has 1.1 to 1.2
+tokens for one of the encoder's."""
 DEFAULT = "default"
 
 
@@ -127,7 +128,8 @@ class ChatModel:
         return self._models[0].name
 
     def room(self, instructions: str, *, max_tokens: int) -> int:
-        """Return how many tokens, by our count, the first model's window has left for a text."""
+        """Return how many tokens, as the built-in encoder counts them, the first model's window has
+        left for a text."""
         taken = self.estimate(instructions, "", max_tokens=max_tokens)
         left = self._models[0].context_tokens - taken.prompt_tokens - max_tokens
         return int(left * OUR_TOKENS)
@@ -278,7 +280,7 @@ class _Endpoint:
         client = openai.AsyncOpenAI(
             api_key=self._key or "none",
             base_url=self._setting.url,
-            timeout=None,  # The deadline of the whole call is enough.
+            timeout=None,  # the deadline of the whole call is enough
             max_retries=self._setting.retries,
             http_client=bounded_client(REPLY_BYTES_AT_MOST),
         )
@@ -299,7 +301,8 @@ class _Endpoint:
         return InvalidInput(f"{self._address} refused the request: {trouble}")
 
     def _used(self, done: Any, sent: Sequence[str], text: str, seconds: float) -> Usage:
-        """Record and return the tokens used: the server's count, or ours if it sends none."""
+        """Record and return the tokens used, as the server counts them, or else the built-in
+        encoder."""
         counted = getattr(done, "usage", None)
         prompt = getattr(counted, "prompt_tokens", None)
         completion = getattr(counted, "completion_tokens", None)

@@ -1,6 +1,6 @@
 """Checked replies: sentences of a model, each checked against the text that it cites.
 
-Answers, promotions, summaries and the context window ask models in this way. Stored text is data
+Answers, promotions, summaries and the context window use models in this way. Stored text is data
 for the model and is indented by one space. A sentence counts if it cites a text that supports it.
 If none does, `why` says so and the caller answers without the model.
 """
@@ -71,7 +71,7 @@ def checked_reply(
         text, usage = model.complete(instructions, text, max_tokens=max_tokens)
     except (Unavailable, Denied, InvalidInput) as error:
         return CheckedReply(why=str(error), answered=isinstance(error, UnusableReply))
-    # A weak model repeats sentences.
+    # weak models repeat sentences
     cited = with_labels(_HEAD.sub("", text), nodes or {})
     sentences = tuple(dict.fromkeys(check_sentences(cited, sources)))
     reply = CheckedReply(sentences, usage)

@@ -1,8 +1,8 @@
 """Encoders, which make unit vectors of texts.
 
 HADES includes one, MiniLM, so that search by meaning works at once and offline. A setting chooses
-another; nothing outside this module knows which one runs. The vector of a text does not depend on
-other texts: local models run texts one by one.
+another. Code outside this module does not know which one runs. The vector of a text does not depend
+on other texts: local models run texts one by one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Extractors, which find the names that texts introduce.
 
-The built-in one looks at the shape of words, and tells kinds by rules. A setting chooses spaCy's
-entity recogniser; nothing outside this module knows which one runs. The names of a text depend on
-that text alone.
+The built-in one looks at the shape of words, and finds the kinds of names by rules. A setting
+chooses spaCy's entity recogniser. Code outside this module does not know which one runs. The names
+of a text depend on that text alone.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _KINDS = {
     "LAW": "concept",
     "LANGUAGE": "concept",
 }
-"""Our kinds by spaCy's labels. Dates, amounts and other numbers are not names."""
+"""The kind of a name for each label of spaCy. Dates, amounts and other numbers are not names."""
 _NOT_NEEDED = ("parser", "tagger", "attribute_ruler", "lemmatizer")
 
 Names = list[list[tuple[str, str]]]
@@ -48,7 +48,9 @@ Names = list[list[tuple[str, str]]]
 def known_extractor(setting: str) -> str:
     """Return the setting unchanged. Raise InvalidInput if there is no such extractor."""
     if setting not in EXTRACTORS:
-        raise InvalidInput(f"There is no extractor {setting!r}: {', '.join(EXTRACTORS)}.")
+        raise InvalidInput(
+            f"There is no extractor {setting!r}: use one of {', '.join(EXTRACTORS)}."
+        )
     return setting
 
 

@@ -25,7 +25,7 @@ _LEANS = len(KINDS) + 1
 _REPLACES = len(KINDS) + 2
 _TOUCHES = len(KINDS) + 3
 _WORTH_ALONE = len(KINDS) + 4
-"""Columns of the graph's output; the kinds are between the first two."""
+"""Columns of the graph's output. The kinds are between the first two of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,8 @@ class JudgedSentence:
 
     said: SaidSentence
     worth: float
-    """The logit that it is worth keeping; a sentence that comes alone has an output of its own."""
+    """The logit that it is worth keeping. For a sentence that comes alone, the model has a separate
+    output."""
     kind: str
     """The most likely kind, assuming that the sentence is worth keeping."""
     leans: float

@@ -1,9 +1,9 @@
 """A sentence encoder from a folder: an ONNX graph and its tokenizer, run on the CPU.
 
 Texts never share a batch: with a dynamically quantised graph the vector of a text would depend on
-the rest of the batch. Passages run faster than in batches, even of equal length, and short texts 5
-to 10 % slower (docs/lab/benchmarks.md). Many texts run in parallel on one thread each, which uses
-the cores best. A single text, such as a question, gets several threads, which answers soonest.
+the rest of the batch. Passages even run faster this way, and short texts little slower
+(docs/lab/benchmarks.md). Many texts run in parallel on one thread each, which uses the cores best.
+A single text, such as a question, gets several threads, which is fastest for it.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ class FolderEncoder:
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text, without special tokens.
 
-        An unknown word, such as an emoji or one of over 100 letters, is one token for this model
-        but many for others, so each of its bytes counts as a token.
+        An unknown word, such as an emoji or a word of over 100 letters, is one token for this model
+        but many for others. So each of its bytes counts as a token.
         """
         readable = [_readable(text) for text in texts]
         encodings = self._tokenizer.encode_batch_fast(readable, add_special_tokens=False)

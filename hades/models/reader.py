@@ -2,7 +2,7 @@
 
 The encoder makes a vector of a sentence before any question is asked. The reader sees both at once,
 so it judges better whether a sentence answers, but it must run once for each sentence. It is the
-file `reader.onnx` in the folder of an encoder; `tools/train_reader.py` trains it. The keeper
+file `reader.onnx` in the folder of an encoder, and `tools/train_reader.py` trains it. The keeper
 (`keeper.py`) is a model of the same form.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 READER_GRAPH = "reader.onnx"
 TOKENS_AT_MOST = 96
-"""The most tokens of the question and of each sentence; the rest is cut off. As in training."""
+"""The most tokens of the question and of each sentence, as in training; the rest is cut off."""
 _SPEAKS = 0
 _REPLACES = 1
 """Columns of the graph's output."""

@@ -1,7 +1,7 @@
 """The context of a model: the answer to a question within a budget.
 
 `recall` finds the passages, `working_memory` adds what is around the best topics, and each section
-gets its share of the budget (source document 003, §6, algorithm 6). A section that needs less
+gets its share of the budget (algorithm 6 of TracingRAG). A section that needs less
 leaves the rest to the next.
 """
 
@@ -38,7 +38,7 @@ LEVELS = {Intent.RECENT: 1, Intent.OVERVIEW: 3}
 LEVELS |= dict.fromkeys((Intent.STATUS, Intent.WHY, Intent.RELATION, Intent.CONNECTION), 0)
 """The level of the summaries for each kind of question: 1 daily, 2 weekly, 3 monthly, 0 none."""
 OTHER_LEVEL = 2
-"""The level for all other questions (source document 003)."""
+"""The level for all other questions (TracingRAG)."""
 SUMMARIES = {1: "????-??-??", 2: "????-W??", 3: "????-??"}
 """The topics of each level: `summary/2026-11-03`, `…/2026-W45`, `…/2026-11`."""
 CONTENT_CHARACTERS_AT_MOST = 200_000
@@ -47,14 +47,18 @@ TOPICS_EXPLORED = 3
 """The number of best topics whose recent states and related topics are among the details."""
 RECALL_TOKENS_AT_LEAST = 5_000
 RECALL_TOKENS_AT_MOST = 50_000
-"""The budget of the recall. The least is the usual budget, so that a small context has a line of
-every topic that is usually found."""
+"""The budget of the recall. It never gets less than the default budget, so that even a small
+context has a line for each topic that is usually found."""
 CONTEXT_TOKENS = 8_000
 CONTEXT_TOKENS_AT_LEAST = 200
 
 Tokens = Annotated[
     str,
-    Param("Whose tokens: a family, or a model such as gpt-4o.", "--tokens", characters=100),
+    Param(
+        "The tokenizer that counts: a model such as gpt-4o, or a family.",
+        "--tokens",
+        characters=100,
+    ),
 ]
 
 
@@ -86,8 +90,8 @@ def retrieve_within_budget(
     anything else is added; `summaries` the summaries that fit the question, `details` facts, paths,
     passages, recent states and related topics. `reserve` stays free for the reply. Tokens that a
     section does not need go to the next. `sections` sets their shares of `max_tokens`; those not
-    given shrink to fit. `tokens` says whose tokens count: a family (minilm, cl100k, o200k, claude,
-    llama3, qwen) or the name of a model.
+    given shrink to fit. `tokens` names the tokenizer that counts: a family (minilm, cl100k, o200k,
+    claude, llama3, qwen) or a model.
     """
     family = token_family(tokens)
     shares = _shares(sections)
@@ -120,7 +124,7 @@ def _shares(wanted: Mapping[str, Any] | None) -> dict[str, float]:
     given = dict(wanted or {})
     for name, share in given.items():
         if name not in SHARES:
-            raise InvalidInput(f"There is no section {name!r}: {', '.join(SHARES)}.")
+            raise InvalidInput(f"There is no section {name!r}: use one of {', '.join(SHARES)}.")
         if type(share) not in (int, float) or not 0 <= share <= 1:
             raise InvalidInput(f"The share of {name} is a number from 0 to 1, not {share!r}.")
     left = 1 - sum(given.values())

@@ -99,7 +99,7 @@ class Parameter:
 WHOLE = Parameter(
     name="whole",
     type=bool,
-    about=Param("Everything that was found, too, not only the answer.", flag="--whole"),
+    about=Param("Also return everything that was found.", flag="--whole"),
     default=False,
     kind=KEYWORD,
 )
@@ -175,7 +175,8 @@ class Operation:
             inside.require_space()
 
     def of(self, view: Any, *args: Any, **named: Any) -> Any:
-        """Do the operation on a `View` or `Memory`, by its method or property of the same name."""
+        """Do the operation on a `View` or `Memory`, through its method or property of the same
+        name."""
         member = getattr(view, self.name)
         return member(*args, **named) if callable(member) else member
 

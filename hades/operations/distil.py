@@ -42,7 +42,7 @@ NEAR_NOTES = 8
 OLD_CHARACTERS = 600
 """How many characters of an earlier statement are compared with a new one."""
 SENTENCES_COMPARED = 4
-"""How many sentences are compared with a new statement, if somebody wrote the note."""
+"""How many sentences of a note that a person wrote are compared with a new statement."""
 REPLY_TOKENS_AT_MOST = 800
 REWRITE = (
     "The texts are parts of a conversation: the turn before, then the statement to rewrite. "

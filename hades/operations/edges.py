@@ -156,7 +156,7 @@ def relate(
     becomes an entity of that `kind`, or of the kind that the relation implies. The weight is 1
     unless given. Storing it again updates weight and evidence and extends its time. An `exclusive`
     relation has one target at a time: the new fact ends the old one. An unknown source or relation
-    that is a known one but for a letter raises InvalidInput, unless `create`.
+    that looks like a misspelling of a known one raises InvalidInput, unless `create`.
     """
     if not create:
         _check_slips(inside, source, relation)
@@ -216,7 +216,7 @@ def unrelate(
         for edge in ending:
             when = ends or from_micros(write.at)
             if edge.has_ended(when) and not (ends or mistake):
-                raise Conflict(f"Edge {edge.id} ended already: give `at` to say otherwise.")
+                raise Conflict(f"Edge {edge.id} ended already: give `at` to change its end.")
             fact_changes.unrelate(store, write, edge, when, mistake=mistake)
         write.subject = store.entities.node(space, ending[0].source.name, NOW)
     return [store.edges.beliefs(space, edge.id, NOW)[-1] for edge in ending]
@@ -246,10 +246,10 @@ def change_fact(
 ) -> FactChange:
     """End a fact and store the one that replaces it.
 
-    The source's edges of that relation (to `target`, or all) end. An edge of the inverse
-    relation (`inverses`, or `new_relation`) begins, to `to` or to the old target, and supersedes
-    them. A relation without an inverse keeps its name with a new target, and only ends without
-    one. If no edge of that relation holds yet, the edge to `to` is stored and nothing is
+    The source's edges of that relation (to `target`, or all) end. An edge of the inverse relation
+    (`inverses`, or `new_relation`) begins, to `to` or to the old target, and supersedes them. If
+    the relation has no inverse, the new edge has the same relation; without a new target, the old
+    edge only ends. If no edge of that relation holds yet, the edge to `to` is stored and nothing is
     `closed`. `content` becomes the source's new state. All of it is one write. With `content`
     alone, without a relation, nothing ends: the fact that the text names is `proposed` for review.
     An unknown name is refused as by `relate`, unless `create`.
@@ -290,7 +290,7 @@ def change_fact(
 
 
 def _check_slips(inside: Inside, source: str, *relations: str) -> None:
-    """Raise InvalidInput if a name is unknown, and a known one but for a letter."""
+    """Raise InvalidInput if an unknown name looks like a misspelling of a known one."""
     store = inside.store
     space = inside.space_id
     unknown = [("relation", name) for name in relations if store.edges.relation(name) is None]
@@ -350,9 +350,9 @@ def _described(inside: Inside, source: str, content: str, at: datetime | None) -
 
 
 def _meant_edge(inside: Inside, source: str, text: str, at: datetime | None) -> Edge:
-    """Return the fact of a source that a text names most of: by its target and its relation.
+    """Return the fact of a source whose target and relation a text names most completely.
 
-    Raise InvalidInput, with the relations that hold, if two facts are named alike.
+    Raise InvalidInput, listing the relations that hold, if two facts fit equally well.
     """
     from hades.index.words import is_said, name_words, stems
 

@@ -43,16 +43,17 @@ def paths(
     *,
     hops: Hops = 3,
     decay_rate: Annotated[
-        float, Param("The factor that each edge puts on a path's score.", "--decay-rate")
+        float, Param("The factor by which each edge multiplies a path's score.", "--decay-rate")
     ] = 0.85,
     pruning_threshold: Annotated[
         float, Param("The lowest score a path may have.", "--pruning-threshold")
     ] = 0.01,
     length_correction: Annotated[
-        float, Param("How much less the length of a path counts.", "--length-correction")
+        float,
+        Param("How much of the penalty for a path's length is forgiven.", "--length-correction"),
     ] = 0.0,
     hub_demotion: Annotated[
-        float, Param("How much names with many edges count less.", "--hub-demotion")
+        float, Param("How strongly names with many edges are demoted.", "--hub-demotion")
     ] = 0.005,
     boost: Boosts = None,
 ) -> list[Path]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hades.index.indexes import Indexes
 
 BRIDGES = "refresh bridges"
-"""The action in the change log."""
+"""How the change log names `refresh_bridges`."""
 SIBLINGS = 5
 SEED = 7
 SEED_AT_MOST = 2**31 - 1
@@ -121,7 +121,7 @@ def organise(
 
 
 def _check_request(inside: Inside, restore: int | None, seed: int, *, alone: bool) -> None:
-    """Refuse what cannot be organised; `alone` says that `restore` has no other argument."""
+    """Refuse bad arguments and a read-only memory; `alone`: `restore` is the only argument."""
     if clean_number(seed, "seed") is None or seed > SEED_AT_MOST:
         raise InvalidInput(f"A seed is a whole number from 0 to {SEED_AT_MOST}.")
     if restore is not None and not alone:

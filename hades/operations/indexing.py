@@ -1,4 +1,4 @@
-"""Indexing: new states are cut, linked and embedded before a question, or in turns."""
+"""Indexing: cut, link and embed new states before a question is answered, or space by space."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def vectors_missing(inside: Inside) -> int:
 
 
 def index_share(inside: Inside) -> None:
-    """Index the few states and facts that a question waits for (`index_fairly`: all)."""
+    """Index the few states and facts that a question waits for; `index_fairly` indexes all."""
     from hades.ingest.sharing import index_share as index
 
     if not inside.store.read_only and is_behind(inside):

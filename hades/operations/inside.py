@@ -1,7 +1,7 @@
 """Inside: what operations work with.
 
-A `View` or `Memory` is what users call. Its attribute `inside` is this object, the only door for
-the modules of HADES, and no part of the public API.
+A `View` or `Memory` is what users call. Its attribute `inside` is this object. The modules of HADES
+use nothing else of a view or memory; it is not part of the public API.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Inside:
     # Times, names and filters
 
     def time(self, time: TimeLike | None) -> datetime | None:
-        """Read a time; `yesterday` is meant from now."""
+        """Read a time; words such as `yesterday` count from now."""
         from hades.language.english.moments import parse_time
 
         return None if time is None else parse_time(time, self.store.now())
@@ -205,7 +205,8 @@ class Inside:
         return gone
 
     def follow_encoder(self, *, only_default: bool = False) -> None:
-        """Use the encoder that the memory stores. `only_default`: keep one that was chosen."""
+        """Use the encoder that the memory stores. `only_default`: keep an encoder that the caller
+        chose."""
         if not only_default or self.encoder == DEFAULT_ENCODER:
             self.encoder = self.store.meta("encoder") or self.encoder
 

@@ -81,10 +81,12 @@ def growth(
     inside: Inside,
     steps: Annotated[
         int,
-        whole_number("The number of times.", "number of steps", least=1, most=500, flag="--steps"),
+        whole_number(
+            "The number of points in time.", "number of steps", least=1, most=500, flag="--steps"
+        ),
     ] = 50,
 ) -> list[Growth]:
-    """Count the topics and versions that were recorded by each of some times until now."""
+    """Count the topics and versions that were recorded up to each of several points in time."""
     with inside.store.snapshot():
         inside.require_space()
         return list(inside.store.spaces.growth(inside.space_id, steps, inside.store.now()))
@@ -225,8 +227,8 @@ def export_to(
 def import_(inside: Inside, path: str | Path, *, into: str | None = None) -> dict[str, int]:
     """Import what `export` wrote as jsonl or node-link, all or nothing; return counts by kind.
 
-    A jsonl export brings its own spaces with all their history; if it has one space, `into` gives
-    that another name. A node-link file goes into this space, or into the space `into`.
+    A jsonl export contains its own spaces with all their history; if it has only one, `into`
+    renames it. A node-link file goes into this space, or into the space `into`.
     """
     source = Path(path).expanduser()
     if not source.is_file():

@@ -137,7 +137,7 @@ ExpectVersion = Annotated[
 Exclusive = Annotated[
     bool, Param("Allow one target at a time: the new fact ends the old one.", flag="--exclusive")
 ]
-Create = Annotated[bool, Param("Take names as new that resemble known ones.", flag="--create")]
+Create = Annotated[bool, Param("Accept new names that resemble known ones.", flag="--create")]
 NewKind = Annotated[
     str,
     Param(
@@ -211,7 +211,7 @@ Until = Annotated[
 By = Annotated[
     str,
     Param(
-        "Filter by when notes were written, or by the times they tell of.",
+        "Filter by when notes were written, or by the times they mention.",
         flag="--by",
         choices=TIMES_MEANT,
         default="written",

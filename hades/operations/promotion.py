@@ -40,12 +40,12 @@ def promote(
 ) -> Promotion:
     """Rewrite a note from its versions, facts and neighbours.
 
-    The new state says what holds, what held until when, and why. An edge to an obstacle is
-    closed and its inverse opened if the reason or the note says by name that the obstacle is
-    gone; otherwise that is proposed. Sources that disagree are named: the surer one counts, then
-    the later one, else it waits for review. Without a model the sentences are those of the
-    sources; with a model, only sentences that the sources support are kept. The metadata of the
-    state name its sources. Promoting again without news changes nothing.
+    The new state says what holds, what held until when, and why. An edge to an obstacle is closed
+    and its inverse opened if the reason or the note says by name that the obstacle is gone;
+    otherwise that is proposed. Sources that disagree are named: the surer one wins, or else the
+    later one; if neither differs enough, the disagreement waits for review. Without a model the
+    sentences are those of the sources; with a model, only sentences that the sources support are
+    kept. The metadata of the state name its sources. Promoting again without news changes nothing.
     """
     if not words(clean_text(reason, "reason")):
         raise InvalidInput("Say why: a promotion needs a reason.")

@@ -61,7 +61,7 @@ _METHODS = {
     "kind": ("set_kind", "name"),
     "name": ("rename", "name"),
 }
-"""For each kind of proposal, the operation that applies it, and its word for the name."""
+"""For each kind of proposal, the operation that applies it and its parameter for the name."""
 
 
 class _Undone(Exception):
@@ -110,7 +110,7 @@ def proposals(
     `limit` page through a long list; `since` leaves out earlier ones.
     """
     if status not in STATUSES:
-        raise InvalidInput(f"There is no status {status!r}: {', '.join(STATUSES)}.")
+        raise InvalidInput(f"There is no status {status!r}: use one of {', '.join(STATUSES)}.")
     wanted = None if status == "all" else status
     begin = inside.time(since)
     first = 0 if begin is None else to_micros(begin)
@@ -238,13 +238,14 @@ def approve(
     inside: Inside,
     proposal: ProposalNumber,
     close: Annotated[
-        bool, Param("Also end the edges that point to what changes.", flag="--close")
+        bool, Param("Also end the edges that lead to the changed topic or entity.", flag="--close")
     ] = False,
 ) -> Proposal:
     """Apply a change that waits or was refused.
 
-    It raises Conflict if somebody decided on it before. `close` also ends the edges that point
-    to what changes, which the reason lists, at the time from which the change holds.
+    It raises Conflict if somebody decided on it before. With `close`, the edges that lead to the
+    changed topic or entity (the reason lists them) end, too, at the time from which the change
+    holds.
     """
     from hades.lifecycle.review import affected
 
@@ -286,7 +287,7 @@ def reject(
 
 @operation("POST", "/proposals/{proposal}/reopen", role=Role.ADMIN, command="review reopen")
 def reopen(inside: Inside, proposal: ProposalNumber) -> Proposal:
-    """Let a change wait again that was approved or rejected.
+    """Make a change wait again after it was approved or rejected.
 
     Nothing else is undone: what approving it wrote stays.
     """

@@ -40,7 +40,7 @@ SYSTEMS = ("dense", "words", "hybrid", "ppr", "fusion", "full")
 QuestionMode = Annotated[
     str | None,
     Param(
-        "execution, planning or brainstorming (else by the question).",
+        "execution, planning or brainstorming (default: the question decides).",
         flag="--mode",
         choices=tuple(Mode),
     ),
@@ -60,7 +60,7 @@ def search(
     retriever: Annotated[
         str | Iterable[str] | None,
         Param(
-            "meaning, words or names; may be repeated (else the first two).",
+            "meaning, words or names; may be repeated (default: the first two).",
             flag="--retriever",
             choices=RETRIEVERS,
         ),
@@ -207,8 +207,9 @@ def extracted(inside: Inside, recalled: Recall) -> Answer:
 def sample_questions(inside: Inside, limit: Limit = 4) -> list[str]:
     """List questions that this memory answers, made of its latest texts and facts.
 
-    Each was asked: its answer is sure and cites what the question was made of. The query log and
-    the uses of states do not count that. The list is made again after a write.
+    Each question was tried: its answer is sure and cites the text or fact that the question was
+    made of. The query log and the uses of states ignore these trials. The list is made again after
+    a write.
     """
     from hades.recall.samples import samples
 

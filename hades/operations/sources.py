@@ -172,7 +172,7 @@ def import_triples(
 
 
 def reembed(inside: Inside, encoder: str, on_progress: Progress | None = None) -> int:
-    """Change all spaces to another encoder; return how many passages were embedded, without facts.
+    """Change all spaces to another encoder; return how many passages (not facts) were embedded.
 
     Searches use the old vectors until all new ones are ready; then the memory remembers the new
     encoder. A stopped run can be continued.

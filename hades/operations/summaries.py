@@ -64,7 +64,7 @@ def consolidate(
     from hades.lifecycle.consolidate import Consolidator
 
     if level is not None and level not in LEVELS:
-        raise InvalidInput(f"There is no level {level!r}: {', '.join(LEVELS)}.")
+        raise InvalidInput(f"There is no level {level!r}: use one of {', '.join(LEVELS)}.")
     first = inside.time(since)
     last = inside.time(until)
     if first is not None and last is not None and first > last:

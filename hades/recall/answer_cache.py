@@ -35,7 +35,7 @@ KEPT_S = 3600
 BYTES_AT_MOST = 1 << 20
 """The largest answer that is kept."""
 TRIED_AGAIN_S = 30.0
-"""How long a Redis that did not answer is not asked again."""
+"""How long to wait before asking a Redis server again that did not answer."""
 _TIMEOUT_S = 0.2
 _UNFINISHED = {Reason.TIMEOUT, Reason.ENCODER_FAILED, Reason.ARCHIVE_LOST}
 """Diagnostics of an answer that may be better the next time, so it is not kept."""

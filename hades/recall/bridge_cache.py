@@ -72,8 +72,8 @@ def hot_bridges(
 ) -> list[Bridge]:
     """Return the best bridges from clusters (positions in `arrays`), at most OF_A_CLUSTER of each.
 
-    For each name, the strongest pair of passages of different topics and communities counts. Its
-    weight is the product of both steps, times the rarity of the name.
+    For each name, only the strongest pair of passages from different topics and communities counts.
+    Its weight is the product of the two steps' weights, times the rarity of the name.
     """
     graph = query.graph
     arcs = PathArcs(query.graph)

@@ -101,7 +101,7 @@ class RecallEngine:
     ) -> Recall:
         """Return the answer to a question; if the archive lost texts, the answer without them.
 
-        `quotes` says that sentences of it will be quoted, as `ask` does.
+        With `quotes`, sentences of the result will be quoted, as `ask` does.
         """
         asked = (question, budget, mode, plan, on_progress, turns, quotes, clock)
         try:
@@ -200,7 +200,7 @@ class RecallEngine:
     ) -> list[Hit]:
         """Return the `limit` best passages by one system, best first, with generous time limits."""
         if system not in SYSTEMS:
-            raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
+            raise InvalidInput(f"There is no system {system!r}: use one of {', '.join(SYSTEMS)}.")
         with self.query_context(scope, on_progress, question) as query:
             retrieved, ranking = self._ranked(scope, query, question)
             relation = relation_asked(self._store, scope, retrieved.search.question)
@@ -216,7 +216,8 @@ class RecallEngine:
     def gains(
         self, scope: Scope, question: str, turns: Sequence[str], on_progress: Progress | None
     ) -> dict[int, float]:
-        """Map the ids of chunks to what they gain by the turns before a question in a search."""
+        """Map chunk ids to what they gain in a search from the earlier turns of the
+        conversation."""
         if not turns:
             return {}
         text = question[:QUESTION_CHARACTERS_AT_MOST]
@@ -270,7 +271,7 @@ class RecallEngine:
                 Diagnostic(Reason.NOTHING_NOTED, "open", f"nothing was noted {words_of_time}")
             )
         search, seeds = find_seeds(run, within or query, encoding, question, when)
-        if not len(seeds.named):  # a question with a name of its own stands alone
+        if not len(seeds.named):  # a question that names something does not depend on earlier turns
             gains = gains_of_turns(run, search.query, self.finder.encoder, turns)
             seeds = replace(seeds, turned=gains)
         with run.stage("walk", run.plan.graph.timeout_ms) as stage:
@@ -416,8 +417,8 @@ class RecallEngine:
 def _source_moment(scope: Scope, query: QueryContext, asks: TimeAsked) -> Scope | None:
     """Return the scope at the past time that a question names, if files had another text then.
 
-    That is so in a memory of commits without notes. Other documents were ingested after the time
-    they are about, so they are used as they are now, and the result is None.
+    Only a memory of commits without notes has such texts. Other documents were ingested after the
+    time that they are about, so they are used as they are now, and the result is None.
     """
     is_past = asks.words is not None and asks.is_timed and asks.until < query.valid
     if not is_past or not query.indexes.is_whole or (query.mask & query.notes).any():
@@ -431,4 +432,4 @@ def _mode(mode: str) -> Mode:
     try:
         return Mode(mode)
     except ValueError as error:
-        raise InvalidInput(f"There is no mode {mode!r}: {', '.join(Mode)}.") from error
+        raise InvalidInput(f"There is no mode {mode!r}: use one of {', '.join(Mode)}.") from error

@@ -1,4 +1,4 @@
-"""The plan: how much a question may cost, stage by stage (source document 001's contract).
+"""The plan: how much a question may cost, stage by stage, by the contract of the PathRAG plan.
 
 A plan is data. Values out of range are clamped with a diagnostic; unknown keys are an error. Its
 limits are hard: no stage exceeds them by more than one unit of work.
@@ -38,9 +38,10 @@ HARD_CAPS = {
     "budget.docs_max": 160,
     "budget.latency_ms": 2_000,
 }
-"""The hard caps of source document 001, where one hop is two arcs. In the mode `execution` only the
-caller's plan and budget raise them; other modes and kinds of questions may. The answer says so. The
-caps of seeds (8), neighbours (3) and the beam (16) cannot be raised."""
+"""The hard caps of the PathRAG plan, where one hop is two arcs. In the mode `execution` only the
+caller's plan and budget can raise them; other modes and kinds of questions raise them by
+themselves. The answer reports it. The caps of seeds (8), neighbours (3) and the beam (16) cannot be
+raised."""
 TOKENS_AT_MOST = 200_000
 NAME_CHARACTERS_AT_MOST = 100
 """How much of an unknown key is compared with the others."""
@@ -51,21 +52,20 @@ TOKENS_A_FACT = 1_000
 """Tokens of a budget for each passage, and for each fact, that it makes room for."""
 PLANNING_PASSAGES = 10
 COUNTED_PASSAGES = 60
-"""Passages of a question for a count, whose items are often one note each."""
+"""Passages for a question that counts things, since each counted item is often a note of its
+own."""
 _AMOUNT = {
     Mode.EXECUTION: (5, 5, 5_000, (0.4, 0.6, 0.0)),
     Mode.PLANNING: (PLANNING_PASSAGES, 8, 10_000, (0.4, 0.4, 0.2)),
     Mode.BRAINSTORMING: (20, 12, 20_000, (0.4, 0.4, 0.2)),
 }
-"""Passages, paths and tokens of the context, and fusion. Passages and fusion are as in source
-document 004."""
+"""Passages, paths and tokens of the context, and fusion. Passages and fusion are as in HippoRAG."""
 
 _FACTS = {Intent.RELATION: 50}
 _HISTORY = {Intent.RECENT: 10, Intent.WHY: 3, Intent.WHEN: 10}
 """How many earlier versions are shown; 0 for other intents."""
 _OF_QUOTES: Mapping[str, Any] = {"reranker": {"units": 8}}
-"""`ask` says several units. On eight collections, the first passage is right as often with 8 units
-read as with 4, plus 2 of 100 questions; the first five passages are the same."""
+"""`ask` quotes several units, so the reader reads more of them than for `recall`."""
 _OF_VERSIONS: Mapping[str, Any] = {"final_context": PLANNING_PASSAGES, "history": 20}
 _OF_COUNT: Mapping[str, Any] = {
     "final_context": COUNTED_PASSAGES,
@@ -89,7 +89,9 @@ class Retriever(_PlanPart):
     """Limits of the retrievers and seeds."""
 
     k: int = Field(default=6, ge=1, le=8, description="seeds for paths")
-    mmr: float = Field(default=0.4, ge=0, le=1, description="how much seeds must differ")
+    mmr: float = Field(
+        default=0.4, ge=0, le=1, description="how much the seeds must differ from each other"
+    )
     retrievers: tuple[RetrieverName, ...] = Field(
         default=RETRIEVERS, min_length=1, description="which retrievers run"
     )
@@ -104,7 +106,7 @@ class Graph(_PlanPart):
     """Limits of walks and paths."""
 
     walk: bool = Field(default=True, description="personalised PageRank")
-    beam_search: bool = Field(default=True, description="good paths from the seeds outward")
+    beam_search: bool = Field(default=True, description="search good paths from the seeds outward")
     flow: bool = Field(default=True, description="flow-pruned paths")
     hops: int = Field(
         default=1,
@@ -123,18 +125,19 @@ class Graph(_PlanPart):
 
 
 _CONNECTING = Graph(hops=3, decay_rate=0.85, pruning_threshold=0.01)
-"""A question for a connection searches as far as `paths` does, and scores alike."""
+"""A question for a connection searches as far as `paths` does, with the same scoring."""
 
 
 class Reranker(_PlanPart):
     """Limits and weights of the ranking."""
 
-    on: bool = Field(default=True, description="whether the ranker orders")
+    on: bool = Field(default=True, description="rank by the learned ranker")
     fusion: tuple[Share, Share, Share] = Field(
-        default=(0.4, 0.6, 0.0), description="prior, walk and belief, where it does not rank"
+        default=(0.4, 0.6, 0.0),
+        description="weights of prior, walk and belief, where the ranker is off",
     )
     strength: float = Field(
-        default=0.5, ge=0, le=1, description="what uses and importance may add to a score"
+        default=0.5, ge=0, le=1, description="the most that uses and importance add to a score"
     )
     reader: bool = Field(
         default=True, description="read likely sentences of notes and units of documents"
@@ -184,7 +187,7 @@ class Plan(_PlanPart):
             return validated(data)
         repaired = _merged({}, data)
         diagnostics = list[Diagnostic]()
-        if repaired.pop("q", None) is not None:  # in the plan of source document 001
+        if repaired.pop("q", None) is not None:  # a key of the PathRAG plan
             diagnostics.append(Diagnostic(Reason.IGNORED, "plan", "q has no effect"))
             _report(repaired, diagnostics)
         while True:
@@ -230,8 +233,8 @@ def plan_for(
     """Return the plan, its diagnostics, and how many passages such a question usually gets.
 
     `plan` and `budget` (in tokens) are the caller's. More passages are usual with `many` and for a
-    question about earlier versions. With `hard`, only the caller's values exceed the hard caps, not
-    those for the kind of the question. With `quotes`, as for `ask`, more units are read.
+    question about earlier versions. With `hard`, only the caller's values may exceed the hard caps;
+    the defaults for the kind of question may not. With `quotes`, as for `ask`, more units are read.
     """
     wants = question.wants
     chosen, diagnostics = _usual_plan(question.intent, question.mode)
@@ -272,8 +275,8 @@ def make_plan(base: Plan, wanted: Plan | Mapping[str, Any]) -> tuple[Plan, tuple
 
 
 def sized(plan: Plan, tokens: int) -> dict[str, Any]:
-    """Return the values of a plan to change for a budget of tokens. A large budget has room for
-    more passages and facts; a small one does not reduce them."""
+    """Return the changes of a plan for a budget of tokens. A large budget makes room for more
+    passages and facts; a small one does not reduce them."""
     passages = max(plan.final_context, min(tokens // TOKENS_A_PASSAGE, PASSAGES_AT_MOST))
     return {
         "budget": {"tokens": tokens, "docs_max": max(plan.budget.docs_max, 2 * passages)},

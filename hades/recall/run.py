@@ -21,7 +21,7 @@ from hades.domain.times import AsOf
 from hades.recall.plan import Plan
 
 STATEMENT_AT_LEAST_S = 1.0
-"""The least time of a statement, so that a question out of time is still answered."""
+"""The least time limit of an SQL statement, so that a question that is late is still answered."""
 Result = TypeVar("Result")
 Clock = Callable[[], float]
 """A monotonic clock, in seconds."""
@@ -114,9 +114,9 @@ class Run:
         """Start a call; return a function that waits some seconds for its result.
 
         If the time is up, the function raises TimeoutError. A `local` model, which runs in this
-        process, is called when its result is wanted: a thread that takes turns with this one costs
-        recall more than it saves (46 instead of 38 ms over 10,000 papers, two cores). The same
-        holds with a test's clock, which must be read in a fixed order.
+        process, is called only when its result is wanted, because a second thread costs more than
+        it saves (docs/lab/decisions.md). The same holds for a test's clock, which must be read in a
+        fixed order.
         """
         is_real = self.clock is time.perf_counter
         if local or not is_real:
@@ -153,7 +153,7 @@ class Run:
         stage = Stage(name, ends, self, max(0, round((ends - begun) * 1000)))
         before = len(self.seen)
         reported = len(self.reports)
-        # Stages check their time themselves; this only stops a statement that runs away.
+        # Stages check their time themselves; this only stops an SQL statement that never ends.
         with self.within(None if reads_all else max(ends - begun, STATEMENT_AT_LEAST_S)):
             yield stage
         inside = sum(report.reads for report in self.reports[reported:])

@@ -1,8 +1,8 @@
 """Sample questions: what a memory can be asked, made of its latest texts and facts.
 
 Rules make questions of sentences that give a reason or say what somebody or something is, of
-headings, of the names of functions and classes, and of told facts. Each is then asked. It stays if
-the answer is sure and cites what the question was made of.
+headings, of the names of functions and classes, and of told facts. Each is then asked. It is kept
+if the answer is sure and cites the text or fact that the question was made of.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CHARACTERS_READ = 4_000
 """Questions are made of the beginning of a text."""
 TRIED = 16
 TRIED_S = 8.0
-"""The most questions that are asked, and the time after which no other one is."""
+"""The most questions that are tried, and the time after which no further one is."""
 THEMES = "What are the main themes?"
 _REASON = lazy_pattern(
     r"^([A-Z][\w' -]{1,60}?) (is|are|was|were|has|have|had|will|must) "
@@ -47,7 +47,7 @@ _GENERAL = (
     *("The ", "A ", "An ", "Our ", "My ", "This ", "That ", "Here ", "There "),
     *("We ", "It ", "They ", "He ", "She "),
 )
-"""A subject that begins so is no name."""
+"""A subject with such a beginning is not a name."""
 _PASSIVE = (" by", " in", " on", " at", " with")
 
 
@@ -81,7 +81,8 @@ def _is_answered(answer: Answer, source: str) -> bool:
 
 
 def _candidates(store: Store, space: int, as_of: AsOf) -> Iterator[tuple[str, str]]:
-    """Yield questions, each with its topic or the citation of its fact: of each kind in turn."""
+    """Yield questions, each with its topic or the citation of its fact, one of each kind in
+    turn."""
     edges = store.edges.read(space, store.activity.edges(space, as_of, FACTS_READ), as_of)
     facts = [[(_of_fact(edge), edge.cite)] for edge in edges.values() if edge.valid_to is None]
     kinds = []

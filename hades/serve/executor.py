@@ -40,17 +40,19 @@ Work = Callable[[Memory, Progress], Result]
 """Long work. It calls its progress function regularly, and stops when that raises."""
 
 READERS = 2
-"""Only one thread at a time runs Python code, so more readers would not be faster."""
+"""How many threads read. More would not be faster, since only one thread at a time runs Python
+code."""
 WAITING = 64
 WORKERS = 2
 WORK_WAITING = 16
 EXPORTERS = 1
 EXPORTS_WAITING = 8
-"""Long reads have their own pool, so that they block neither short reads nor long work."""
+"""How many long reads may wait. They have their own pool and block neither short reads nor long
+work."""
 MODEL_CALLS = 8
 """Threads that mostly wait for a language model, so there may be more of them than cores."""
 WORK_WAITS_S = 120.0
-"""How long work waits for other processes' writes."""
+"""How long background work waits for the writes of other processes."""
 TIMEOUT_S = 30.0
 INDEXING_S = 5.0
 """How long a question waits for new writes to be indexed; then it is answered without them."""
@@ -117,7 +119,7 @@ class Executor:
             writing = open_memory(path, encoder=encoder, clock=clock, busy_timeout_s=busy_timeout_s)
             options["uploads"] = Path(f"{writing.inside.store.database.files}.uploads")
         if writing is not None and type(writing) is not Memory:
-            return cls(writing, writing, **options)  # a library holds its volumes once
+            return cls(writing, writing, **options)  # a library opens its volumes only once
         reading = open_memory(path, encoder=encoder, clock=clock, read_only=True)
         return cls(reading, writing, **options)
 
@@ -148,11 +150,11 @@ class Executor:
     ) -> Result:
         """Run a function that only reads, in a thread, and return its result.
 
-        `valid` and `known` are the time of the view; None: now.
-        `fresh`: index earlier writes first, so that a question finds them.
-        `patient`: the call may take long; it runs in the pool for exports, without a timeout.
-        `model`: it calls a language model; instead of `role` it needs the setting `model_role`.
-        Pass no space for what concerns all spaces, such as their list.
+        `valid` and `known` are the time of the view; None: now. `fresh`: index earlier writes
+        first, so that a question finds them. `patient`: the call may take long; it runs in the pool
+        for exports, without a timeout. `model`: it calls a language model, so the caller needs the
+        role of the setting `model_role`. Pass no space for a call that concerns all spaces, such as
+        listing them.
         """
         record_call(space, writes=False)
         caller.require(Role[load_settings().model_role.upper()] if model else role, space)
@@ -262,7 +264,7 @@ class Executor:
         return self.pools["index"].submit(space, index)
 
     def for_every_space(self, work: Work[Any]) -> None:
-        """Do long work in every space, also in those after one where it failed.
+        """Do long work in every space, even if it fails in some of them.
 
         One process does this at a time; the next one waits, and finds nothing left to do.
         """
@@ -270,7 +272,7 @@ class Executor:
         report = self._stopping(lambda *_: None)
         from hades.index.indexes import usable  # it loads numpy, which would slow the start
 
-        # The index folder itself is locked by the embedding that this work may do.
+        # not the index folder itself, which embedding may lock during this work
         folder = usable(usable(writing.inside.store.index_folder) / "upkeep")
         with writing.inside.store.patient(WORK_WAITS_S), folder_lock(folder, "upkeep", report):
             errors = list[HadesError]()

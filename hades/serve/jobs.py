@@ -1,4 +1,4 @@
-"""Jobs: long work that goes on after its call was answered, and can be watched and stopped.
+"""Jobs: long work that continues after its call was answered, and can be watched and stopped.
 
 The list of jobs is in this process only and is lost when the server stops; their writes stay.
 To continue work that was stopped, start it again.
@@ -43,7 +43,7 @@ Status = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 UNFINISHED_AT_MOST = 16
 UNFINISHED_OF_ONE_AT_MOST = 8
-"""Limit for one caller, so that there is room for others."""
+"""The most unfinished jobs of one caller, so that there is room for others."""
 KEPT_AT_MOST = 200
 WATCHERS_AT_MOST = 64
 WATCHERS_OF_ONE_AT_MOST = 32

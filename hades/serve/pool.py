@@ -29,7 +29,7 @@ class Overloaded(Unavailable):
 
 
 class TimedOut(Unavailable):
-    """The caller's wait timed out. The call goes on, and a write may still be done."""
+    """The caller waited too long. The call continues, and a write may still be done."""
 
     status = 504
 
@@ -37,7 +37,7 @@ class TimedOut(Unavailable):
 class Pool:
     """A pool of threads, and the queues of calls that wait for one.
 
-    When a call times out, its caller stops waiting, but the call goes on. It counts as running
+    When a call times out, its caller stops waiting, but the call continues and counts as running
     until its thread has finished it.
     """
 
@@ -98,7 +98,7 @@ class Pool:
         return job
 
     def refuse(self) -> None:
-        """Refuse new calls from now on; those that wait or run go on."""
+        """Refuse new calls from now on; calls that wait or run continue."""
         with self._lock:
             self._closed = True
 
@@ -129,7 +129,7 @@ class Pool:
             queue = self._queues.pop(who)
             job, run = queue.popleft()
             if queue:
-                self._queues[who] = queue  # behind the others
+                self._queues[who] = queue  # next time this caller comes after the others
             self.running += 1
         failed: BaseException | None = None
         result: Any = None

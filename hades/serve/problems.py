@@ -40,7 +40,7 @@ _STATUS = {
 """Statuses by the name of the error's class; some subclasses have their own `status`."""
 _CODE = {401: "Denied", 403: "Denied", 404: "NotFound", 409: "Conflict", 412: "Conflict"}
 _CODE |= dict.fromkeys((503, 504, 507), "Unavailable")
-"""Codes for errors of other libraries, by status; for others below 500, InvalidInput."""
+"""Codes for errors of other libraries, by status; all other statuses below 500 are InvalidInput."""
 
 ERRORS_AT_MOST = 20
 """How many faults of one request are reported; a request may have thousands."""
@@ -192,7 +192,8 @@ async def _http(request: Request, error: HTTPException) -> Response:
 
 
 def _allowed(request: Request) -> dict[str, str]:
-    """Return `Allow` with all methods of the address; Starlette names those of one route only."""
+    """Return `Allow` with all methods of the address, since Starlette names those of one route
+    only."""
     route = getattr(request.scope.get("route"), "path_format", "")
     methods = request.app.openapi()["paths"].get(route, {})
     return {"Allow": ", ".join(sorted(method.upper() for method in methods))} if methods else {}

@@ -63,7 +63,7 @@ HEAD_BYTES_AT_MOST = 64 * 1024
 """Limit for the bytes outside the body: headers, trailers, chunk extensions."""
 SWITCH_S = 0.0005
 """The interpreter's switch interval. While a question computes, the event loop waits this long at
-each step of each request; Python's default is 5 ms."""
+each step of every request. Python's default of 5 ms is too long for that."""
 _log = logging.getLogger(__name__)
 
 
@@ -90,7 +90,7 @@ class Options:
     every_hours: Mapping[str, float | None] = field(default_factory=dict)
     """How often the tasks of `hades.serve.schedule` run; None: only when a caller asks."""
     pages: Callable[..., Explorer] | None = None
-    """Makes the pages of the explorer, which TCP has too; None: no pages."""
+    """Makes the pages of the explorer, which are served by TCP; None: no pages."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Schedule: upkeep that a server does by itself, each task at its own interval.
 
-One task runs at a time, also among several servers of one memory. A task runs for every space when
-the server starts and again after each interval; a failure is logged, and the next run comes as
-planned.
+One task runs at a time, even if several servers have the same memory. A task runs for every space
+when the server starts and again after each interval. A failure is logged, and the task runs again
+as planned.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ScheduledTask:
     name: str
     every_s: float
     due_at: float = 0.0
-    """By the monotonic clock."""
+    """When it runs next, by the monotonic clock."""
     runs: Counter[str] = field(default_factory=Counter)
     """The number of runs that are `done` and that `failed`."""
     ended_at: float = 0.0

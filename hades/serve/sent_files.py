@@ -25,7 +25,7 @@ TOO_MUCH = (
     "add them in parts, or run `hades ingest` on the server."
 )
 LOGGED_AT_MOST = 1_000
-"""Changes that are read back to say which topics an addition wrote."""
+"""How many changes are read to find out which topics an addition wrote."""
 
 Receive = Callable[[Path], Awaitable[tuple[Work[Any], str | None]]]
 """Receives files into a folder, and returns the work that reads them and the name of the source."""
@@ -40,7 +40,7 @@ class SentFile(Protocol):
         """Return its size in bytes."""
 
     async def save(self, path: str | Path, /) -> None:
-        """Write it to a path, whose folder is made."""
+        """Write it to a path, and make the folder of the path."""
 
 
 async def begin_with_files(
@@ -77,7 +77,8 @@ async def begin_with_files(
 async def receive_dropped(
     files: Sequence[SentFile], actor: str, folder: Path
 ) -> tuple[Work[Any], None]:
-    """Receive files that were dropped on a page, each a source of its own by its name."""
+    """Receive files that were dropped on a page. Each becomes a source of its own, named like the
+    file."""
     if len(files) > FILES_AT_MOST or sum(file.size() for file in files) > BYTES_AT_MOST:
         raise InvalidInput(TOO_MUCH)
     paths = []

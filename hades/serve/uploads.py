@@ -38,10 +38,10 @@ DEPTH_AT_MOST = 40
 PART_BYTES_AT_MOST = 255
 """Limit for one part of a path, as in most file systems."""
 PATH_BYTES_AT_MOST = 2_048
-"""Limit for a path in an archive. File systems allow 4,096 with the upload's folder."""
+"""Limit for a path in an archive. File systems allow 4,096 bytes including the upload's folder."""
 UPLOADS_AT_ONCE = 8
 UPLOADS_OF_ONE_AT_ONCE = 2
-"""Limit for one caller, so that a slow sender does not block the others."""
+"""How many uploads one caller may send at once, so that a slow sender does not block the others."""
 
 _COPY_BYTES = 256 * 1024
 _GZIP = b"\x1f\x8b"

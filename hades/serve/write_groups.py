@@ -15,7 +15,8 @@ from hades.operations.declare import OPERATIONS, Role
 from hades.serve.rest.operations import checked, run
 
 NamedWrite = tuple[str, Mapping[str, Any]]
-"""An operation and its arguments. Without arguments, it gets the proposal of the write before."""
+"""An operation and its arguments. Without arguments, it gets the number of the proposal that the
+previous write made."""
 _BACK: Mapping[str, Callable[[Mapping[str, Any]], NamedWrite]] = {
     "alias": lambda fields: ("split", {"name": fields["alias"]}),
     "name": lambda fields: ("rename", {"name": fields["new_name"], "new_name": fields["name"]}),
@@ -38,8 +39,8 @@ class WriteGroup:
     def make(self, memory: Memory) -> WriteGroup:
         """Do the writes, all or none, and return the change that undoes them.
 
-        It takes back edges and versions of what the change is about, names, and decisions on
-        proposals. A name that became an entity stays one.
+        That change takes back edges and versions of the topics and entities concerned, names, and
+        decisions on proposals. A name that became an entity stays an entity.
         """
         undo: list[NamedWrite] = []
         with memory.batch():
@@ -84,8 +85,8 @@ def fact_of(edge: Edge) -> dict[str, Any]:
 def _standing(
     memory: Memory, names: Sequence[str]
 ) -> tuple[dict[int, Any], dict[str, int], dict[str, str]]:
-    """Return the edges about names that somebody wrote, by number; the last versions of those that
-    are topics, and the kinds of those that are entities."""
+    """Return three mappings for names: the edges about them that somebody wrote, by number; the
+    last versions of those that are topics; and the kinds of those that are entities."""
     edges: dict[int, Any] = {}
     versions: dict[str, int] = {}
     kinds: dict[str, str] = {}

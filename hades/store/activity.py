@@ -1,6 +1,6 @@
 """Activity: the topics and edges that changed last.
 
-The lists of the present are kept in the process, so that a call after a write reads only what the
+Lists as of now are cached in the process, so that a call after a write reads only the rows that the
 write touched.
 """
 
@@ -44,11 +44,12 @@ class Activity(StorePart):
         since: int = -FOREVER,
         until: int = FOREVER,
     ) -> list[StateOfPeriod]:
-        """Return topics, no summaries, by the time of their last state, the latest first.
+        """Return topics without summaries, ordered by the time of their last state, the latest
+        first.
 
-        `topic` restricts them to a topic and those below it. With `marks`, only topics are
-        returned whose name contains one of these texts or whose tags do. `notes` chooses notes, or
-        all other topics. `since` and `until` bound the time of the last state.
+        `topic` restricts them to a topic and those below it. With `marks`, only topics with one of
+        these texts in their name or tags are returned. `notes` chooses notes, or all other topics.
+        `since` and `until` bound the time of the last state.
         """
         read = partial(self._topics, space, as_of, topic, tuple(marks), notes, since, until)
         if not as_of.is_now or (since, until) != (-FOREVER, FOREVER):
@@ -106,7 +107,7 @@ class Activity(StorePart):
         return [StateOfPeriod._make((*row[:-1], read_tags(row[-1]))) for row in rows]
 
     def _topics_touched(self, space: int, stand: Stand, _now: int) -> set[str] | None:
-        """Return the topics with a state after a stand; None if one of them has a plan."""
+        """Return the topics with a state after a stand; None if one of them has a planned state."""
         rows = self._database.rows(
             "SELECT DISTINCT t.name, t.planned FROM states s JOIN topics t ON t.id = s.topic "
             "WHERE s.id > ? AND +t.space = ?",
@@ -145,7 +146,8 @@ class Activity(StorePart):
     def _first_edges(
         self, name: tuple[Any, ...], read: Any, space: int, as_of: AsOf, limit: int
     ) -> list[int]:
-        """Return the ids of the first edges that `read` finds. A list of now is kept by `name`."""
+        """Return the ids of the first edges that `read` finds. A list as of now is cached by
+        `name`."""
         if not as_of.is_now:
             return [id_ for id_, _ in read(limit, None)]
         reader = ListReader(
@@ -223,7 +225,8 @@ class Activity(StorePart):
         return min((time for time in times if time is not None), default=FOREVER)
 
     def nodes(self, space: int, topic: str, limit: int) -> list[int]:
-        """Return the nodes of a topic and the topics below it, and of the entities they are of."""
+        """Return the nodes of a topic and the topics below it, and of the entities that are their
+        subjects."""
         rows = self._database.rows(
             f"SELECT t.id, t.entity FROM topics t WHERE t.space = :space AND {_BELOW} "
             "ORDER BY t.name LIMIT :limit",

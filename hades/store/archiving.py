@@ -26,8 +26,8 @@ def old_versions(
 ) -> dict[str, dict[int, int]]:
     """Return the versions to archive, by topic, each with the length of its stored body.
 
-    A state stays in the store if it was recorded or valid only from `before` on, is the latest,
-    holds now, is among the last `keep` versions, or waits to be indexed.
+    A state stays in the store if it was recorded or became valid at `before` or later, is the
+    latest, holds now, is among the last `keep` versions, or waits to be indexed.
     """
     versions: dict[str, dict[int, int]] = {}
     for topic, version, length in database.rows(

@@ -1,7 +1,7 @@
-"""Rows around some chunks: a part of the tables of a memory, with all that it refers to.
+"""Rows around some chunks: a part of the tables of a memory, complete with the rows it refers to.
 
-A chunk brings its topic with all versions, its names, its vector, and the facts about them. A
-library makes one memory of such parts of several (`hades.library.excerpt`).
+With a chunk come its topic with all versions, its names, its vector, and the facts about them. A
+library joins such parts of several memories (`hades.library.excerpt`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hades.store.excerpt import EDGES_AT_MOST
 from hades.store.store import Store
 
 Rows = dict[str, list[tuple[Any, ...]]]
-"""By table: whole rows, in the order of the columns."""
+"""For each table, whole rows, in the order of the columns."""
 
 _OF_TOPICS = ("states", "heads", "sources")
 _OF_CHUNKS = ("placements", "presences", "mentions", "derived_edges")

@@ -1,7 +1,7 @@
 """Bridges: stored paths of two steps between passages of distant communities.
 
-They are derived from the graph and the hierarchy. A row is only used while its two steps are in
-the graph, so a write that ends one of them needs not find it; the next refresh deletes it.
+They are derived from the graph and the hierarchy. A row is only used while both of its steps are in
+the graph. So a write that ends a step need not delete the row; the next refresh does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ _COLUMNS = "cluster, source, node, target, weight, change"
 
 
 class Bridge(NamedTuple):
-    """Two passages that mention the same name, as nodes; both are the provenance of the bridge."""
+    """Two passages that mention the same name, all given as nodes. The passages are its
+    provenance."""
 
     cluster: int
     """The cluster of level 1 that the source is a member of."""

@@ -18,7 +18,7 @@ from hades.store.database import Database
 
 WRITTEN_AFTER_S = 30.0
 CLOSING_WAITS_S = 1.0
-"""The wait for another writer when a memory is closed; after it the waiting rows are lost."""
+"""How long closing a memory waits for another writer. After that the waiting rows are lost."""
 
 Key = TypeVar("Key")
 Row = TypeVar("Row")
@@ -50,7 +50,7 @@ class Buffer(ABC, Generic[Key, Row]):
     def write(self, wait_s: float = 0.0) -> None:
         """Write the waiting rows in one transaction, or keep them if that fails.
 
-        A question must neither fail nor wait for another writer because of them.
+        A question must not fail or wait for another writer because of these rows.
         """
         if self._pid != os.getpid() or not self._waiting:
             return

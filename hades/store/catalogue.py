@@ -1,4 +1,4 @@
-"""The catalogue of tables: what the columns hold, and what follows from it.
+"""The catalogue of tables: the meaning of each column.
 
 The steps in `steps/` create the tables; the catalogue adds what SQL does not say. Export, import,
 copy, purge, check and the rights of roles in PostgreSQL follow from it, so a new table needs a step
@@ -61,9 +61,10 @@ class Column:
     """Whether indexes hold it as numbers of a fixed size: a BLOB has numbers of four bytes, and a
     role limited to some spaces must not write numbers beyond the range."""
     share_at_most: float | None = None
-    """The most that one actor adds. An import is cut to it."""
+    """The most that one actor may add. An import is cut to this value."""
     quotes: bool = False
-    """Whether a text may quote any row of its space. A purge erases or empties it then."""
+    """Whether the text may quote other rows of its space. Then a purge of those erases or empties
+    it."""
     read: Callable[[str], object] | None = None
     """Reads the JSON of a text. It raises an error for a value that HADES does not write."""
 
@@ -124,7 +125,7 @@ def _table(
     shifted: bool = True,
     **overrides: Column,
 ) -> tuple[str, Table]:
-    """Return a table by its SQL, and what is said about some of its columns."""
+    """Return a table by its SQL, with the columns described in `said`."""
     columns = {column: _column(column, text) for column, text in columns_of(_SQL[table])[1].items()}
     if many := re.search(r"PRIMARY KEY \(([^()]*)\)", _SQL[table]):
         key = tuple(many[1].split(", "))
@@ -272,7 +273,7 @@ COUNTED = {
     if about.exported
     for name in about.having("itself")
 }
-"""By table: the column whose numbers are never assigned twice."""
+"""For each table, the column whose numbers are never assigned twice."""
 
 
 def quoted(columns: Iterable[str]) -> str:

@@ -28,7 +28,7 @@ SINCE = {
     "merges": "SELECT id, space, entity, target, recorded_at, coalesce(retired_at, {end}) "
     "FROM merges WHERE {which} ORDER BY id",
     "subjects": "SELECT id, entity FROM topics WHERE entity IS NOT NULL AND ? >= 0 ORDER BY id",
-    # For a topic with a planned state, all its states: the index chooses by the presences.
+    # For a topic with a planned state, return all its states: the index chooses by the presences.
     "order": "WITH changed AS (SELECT topic FROM chunks WHERE change > ?1 UNION "
     "SELECT c.topic FROM presences q JOIN chunks c ON c.id = q.chunk WHERE q.change > ?1), "
     "chosen AS (SELECT id AS topic, latest AS state FROM topics "
@@ -65,12 +65,14 @@ class Changefeed(StorePart):
     def frequency(self, entities: Sequence[int]) -> tuple[dict[int, int], int] | None:
         """Return the mentions of each entity in the whole memory, and the number of its chunks.
 
-        Only an excerpt needs to ask: this feed has the whole memory and returns None.
+        This feed has the whole memory, so callers can count, and it returns None; the feed of an
+        excerpt returns both.
         """
         return None
 
     def said(self, space: int, change: int, at_once: int) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield batches of presences after a change: id, chunk, topic, is a note, four times."""
+        """Yield batches of presences after a change: id, chunk, topic, whether a note, and four
+        times."""
         by = "INDEXED BY presences_change" if change else ""
         return self._database.batches(
             at_once,

@@ -63,9 +63,10 @@ _WRONG_PROPOSALS = {
     "it neither waits nor was decided": "status NOT IN "
     "('waiting', 'applied', 'rejected', 'refused') OR (status = 'waiting') != (decided_at IS NULL)",
 }
-"""Proposals without meaning, which `--repair` deletes: the condition by fault."""
+"""Faults of proposals that `--repair` deletes, each with the SQL condition that finds it."""
 _KEPT = ("changes", "topics", "states", "entities", "names", "edges")
-"""Tables whose rows are not deleted because a row is missing: only a backup brings it back."""
+"""Tables whose rows stay although a row that they refer to is missing: only a backup has that
+row."""
 
 
 def find_problems(
@@ -94,7 +95,7 @@ def orphans(
 ) -> Iterator[tuple[str, str, Any]]:
     """Yield (table, column, key) of rows that refer to a row that is gone.
 
-    `beyond` has a number for each table; references to rows up to it are not looked at.
+    `beyond` has a number for each table; references to rows up to that number are not checked.
     """
     for table, column, condition in _orphaned():
         key = TABLES[table].key[0]
@@ -158,7 +159,7 @@ def faulty_records(database: Database) -> list[Problem]:
 
 
 def _wrong_proposals(database: Database) -> list[tuple[str, int]]:
-    """Return (fault, number) of each proposal without meaning."""
+    """Return (fault, number) of each proposal that makes no sense."""
     return [
         *(
             (what, number)
@@ -192,7 +193,8 @@ def find_clock_problems(database: Database) -> list[Problem]:
 
 
 def _accept_clock(database: Database) -> None:
-    """If the clock is far ahead of the last write, log a change dated now: writes then go on."""
+    """If the clock is far ahead of the last write, log a change dated now, so that writes are
+    accepted again."""
     now = database.clock()
     if jump(now, _last_write(database)):
         database.run(

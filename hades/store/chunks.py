@@ -31,9 +31,9 @@ KEPT_BYTES_AT_MOST = 8 << 20
 """Size of the cache of decoded contents, so that many chunks of one text decode it once."""
 
 VECTOR_CHARACTERS = 100_000
-"""Passages of a note that begin later get no vector: only words and names find them. A note of a
-megabyte, such as a log, has 1,500 to 5,000 passages, whose vectors would take minutes. Documents
-that were read from a source get all vectors."""
+"""Passages of a note that begin after this many characters get no vector: only words and names find
+them. The vectors of a note of a megabyte, such as a log, would take minutes. Documents that were
+read from a source get all vectors."""
 
 _BEFORE = (
     "topic = s.topic AND version < s.version AND (retired_at IS NULL OR retired_at > s.recorded_at)"
@@ -78,7 +78,7 @@ FROM (
     AND s.valid_from <= :valid AND s.recorded_at <= :known
 ) s WHERE s.choice = 1
 """
-"""For each chunk, the state that has it and began last, of those known at the moment."""
+"""For each chunk, the state with it that began last, among the states known at the moment."""
 
 _PHASE = f"CASE p.phase WHEN {Phase.LARGE} THEN {Phase.CHUNKS} ELSE p.phase END"
 """The `Phase` of a waiting state, with CHUNKS for LARGE."""
@@ -163,8 +163,8 @@ class Chunks:
     def in_order(self, states: Sequence[int]) -> set[int]:
         """Return the states whose `valid_from` is not before that of any earlier version.
 
-        One statement for many states: looking for the next start of each of 10,000 versions that
-        wait together reads 50 million rows.
+        It is one statement for all states, because a statement for each of 10,000 waiting versions
+        would read 50 million rows.
         """
         return set(self._database.column(_IN_ORDER, list(states)))
 
@@ -243,12 +243,14 @@ class Chunks:
     def _note_moves(
         self, write: Write, stayed: Sequence[int], state: int, before: set[int]
     ) -> None:
-        """Mark a chunk as changed if the order changed, as the index reads only changed rows."""
+        """Mark a chunk as changed if the order changed, because the index reads only changed
+        rows."""
         if stayed != [c for c in self.placed(state) if c in before]:
             self._database.run("UPDATE chunks SET change = ? WHERE id = ?", write.change, stayed[0])
 
     def _note_tags(self, write: Write, stayed: Sequence[int], state: int, previous: int) -> None:
-        """Mark presences as changed if the tags of the state changed: the index has the tags."""
+        """Mark presences as changed if the tags of the state changed, because the index contains
+        tags."""
         tags = self._database.column(
             "SELECT coalesce(tags, '') FROM states WHERE id IN (?, ?)", state, previous
         )

@@ -24,7 +24,7 @@ from hades.store.opening import UNFINISHED, open_database
 from hades.store.records import ANSWERS_SECRET, Progress
 
 _TABLES = [table for table in TABLES if table not in ("migrations", "owed", "archived")]
-"""The tables to copy. Migrations and `owed` belong to each place. Archived texts are copied into
+"""The tables to copy. Each place has its own migrations and `owed`. Archived texts are copied into
 the rows of `states`, so `archived` stays empty."""
 _ITS_OWN = ("generation", "schema", UNFINISHED, ANSWERS_SECRET, *OWN_FACTS)
 _BUT_ITS_OWN = f"WHERE key NOT IN {_ITS_OWN}"
@@ -67,7 +67,7 @@ def _copied(old: Database, new: Database, on_progress: Progress | None) -> dict[
                 on_progress(what, done, total)
 
         if not _copy_rows(old, new, tell):
-            # One of them was written to without a change number, for example by `uses`.
+            # a process wrote to one of them without a change number, for example uses
             _begin(old, new)
             if not _copy_rows(old, new, tell):
                 raise Unavailable(
@@ -77,7 +77,8 @@ def _copied(old: Database, new: Database, on_progress: Progress | None) -> dict[
 
 
 def _goes_on(old: Database, new: Database) -> bool:
-    """Return whether `new` is a begun copy of this revision. Raise Conflict for another memory."""
+    """Return whether `new` is an unfinished copy of this revision. Raise Conflict for another
+    memory."""
     begun = new.meta(UNFINISHED)
     if begun is None:
         if new.change() or new.meta("generation") == old.meta("generation"):

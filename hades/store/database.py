@@ -31,8 +31,8 @@ NO_LIMIT = 1 << 40
 """A limit larger than any table."""
 _YEAR_MICROSECONDS = 365 * DAY_MICROSECONDS
 JUMP_AT_MOST_YEARS = 20
-"""A write longer than this after the last one is refused: the clock must be wrong, and since times
-of writes only grow, it would shift all later ones."""
+"""A write later than this after the last one is refused: the clock must be wrong. Since the times
+of writes only grow, all later writes would get the wrong time, too."""
 SET_THE_CLOCK = "set the clock right, or if it is right, run `hades check --repair`"
 
 
@@ -49,7 +49,8 @@ class Busy(Unavailable):
 
 
 class intact:
-    """Within the block, a stored value that cannot be read raises Corrupt: `what` is damaged.
+    """A context: a stored value in it that cannot be read raises Corrupt, which says that `what` is
+    damaged.
 
     This is a class because every read of a state uses it: a generator takes four times as long.
     """
@@ -230,7 +231,7 @@ class Database(ABC):
         return kept[key]
 
     def shared(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """Return `make()`, cached within a snapshot, where nothing changes."""
+        """Return the result of `make`, cached within a snapshot, where nothing changes."""
         kept = self._local.kept if self._local.reading else None
         if kept is None:
             return make()
@@ -240,7 +241,7 @@ class Database(ABC):
         return made
 
     def look_again(self) -> None:
-        """Clear the cache of `once`. Call it after this transaction has changed such a row."""
+        """Clear the cache of `once`. Call it after changing a cached row in this transaction."""
         if self._local.kept is not None:
             self._local.kept = {}
 
@@ -383,7 +384,8 @@ class Database(ABC):
         return last[0] if last else 0
 
     def now(self) -> int:
-        """Return the time, at least that of the last write: a clock set back hides no states."""
+        """Return the time now, but at least that of the last write, so that a clock set back hides
+        no states."""
         last = self.once(_LAST_CHANGE)
         # All reads of a snapshot use one moment.
         return self.shared("now", lambda: max(self.clock(), last[1] if last else -FOREVER))

@@ -1,7 +1,7 @@
 """Bodies of states: whole texts, or deltas that are small and quick to apply.
 
-A delta is a list of steps: insert these bytes, then copy a range of the old version. We have our
-own format because a version usually differs from its parent in a few lines: without the common
+A delta is a list of steps: insert these bytes, then copy a range of the old version. It is a format
+of our own because a version usually differs from its parent in a few lines. Without the common
 start and end there is little to compare, and applying a delta takes a few slices of about a
 microsecond each.
 """
@@ -25,7 +25,7 @@ LINES_COMPARED_AT_MOST = 2_000
 """A longer changed part is stored as one block, because comparing lines is quadratic."""
 
 WHOLE_EVERY = 64
-"""The most versions from one whole copy to the next."""
+"""The most versions between two whole copies."""
 
 ZIP_FROM_BYTES = 120
 """Shorter bodies gain nothing from compression."""

@@ -1,7 +1,7 @@
 """Edges derived from texts: each holds as long as the chunk it was read in.
 
-Also the edges `documents`, from prose to the symbols of code that it names. They are not stored:
-they follow from the mentions, and hold while both the prose and the code do.
+The edges `documents`, from prose to the symbols of code that it names, are here too. They are not
+stored: they follow from the mentions, and hold while both the prose and the code do.
 """
 
 from __future__ import annotations
@@ -136,7 +136,8 @@ class DerivedEdges:
         return self.page(space, wanted, as_of)[0] + self.documents(space, wanted, as_of)
 
     def called(self, space: int, name: str, kinds: Sequence[str] = ("code",)) -> dict[int, str]:
-        """Map nodes of symbols and files whose name is or ends with `name` to their full names."""
+        """Map the nodes of symbols and files whose name is `name`, or ends with it, to their full
+        names."""
         if not name or "\\" in name:
             return {}
         values = {"space": space, "name": name, "key": name_key(name), "kinds": list(kinds)}
@@ -152,9 +153,9 @@ class DerivedEdges:
         )
 
     def subjects_of(self, topics: Sequence[int]) -> list[tuple[int, int]]:
-        """Return (topic id, node) for the sources of edges that texts of topics state.
+        """Return (topic id, node) for the nodes at which edges stated in the topics' texts begin.
 
-        The node that most edges of a topic begin at comes first.
+        The node with the most edges of a topic comes first.
         """
         rows = self._database.rows(
             "SELECT c.topic, l.source FROM chunks c JOIN derived_edges l ON l.chunk = c.id "
@@ -309,7 +310,8 @@ class DerivedEdges:
         }
 
     def nodes(self, space: int, wanted: Iterable[int | None], as_of: AsOf) -> list[int]:
-        """Return nodes, those merged with them, and topics or modules that are the same thing."""
+        """Return nodes, the nodes merged with them, and the topics or modules that mean the
+        same."""
         given = [node for node in wanted if node is not None]
         key = ("nodes", space, as_of, *given)
         return self._database.shared(key, lambda: self._same_nodes(space, given, as_of))
@@ -324,7 +326,8 @@ class DerivedEdges:
         if entities:
             rows += self._database.rows(f"{_OWN_NAMES} AND e.id = ANY(?)", entities)
         for topic, path, kind, entity, name in rows:
-            # A method may have the name of its file, so a bare name is a module only if asked for.
+            # A method may have the name of its file. So a bare name means a module only if the
+            # caller asks.
             is_asked = symbol_tail(name) != name or entity in given or topic in given
             if kind == "paper" or (is_asked and _is_module(path, name)):
                 nodes += [topic, entity]

@@ -1,4 +1,4 @@
-"""Drafts: files that are written beside their place and renamed once they are complete.
+"""Drafts: files that are written beside their final place and renamed once they are complete.
 
 A draft is in a hidden folder of its own, which its process keeps locked. A folder that is not
 locked was left by a killed process and can be removed.

@@ -48,7 +48,7 @@ def _fields(table: str) -> dict[str, Column]:
 
 
 _FIELDS = {table: _fields(table) for table, about in TABLES.items() if about.exported}
-"""By exported table: the fields that a record may have."""
+"""The fields that a record of each exported table may have."""
 
 
 def _query(table: str) -> tuple[list[str], str]:
@@ -105,7 +105,7 @@ def _whole(record: dict[str, Any], topic: str, parent: bytes | None) -> bytes | 
 
 
 def _readable(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a record as JSON can hold it, without empty fields, but for a missing content."""
+    """Return a record as JSON values. Empty fields are left out, except a missing content."""
     shown = {name: it for name, it in record.items() if it is not None or name == "content"}
     for name, column in _FIELDS[record["table"]].items():
         if name in shown and column.role in ("known", "valid"):
@@ -145,8 +145,8 @@ class Loader:
             database.run("DELETE FROM inverses")
 
     def take(self, record: dict[str, Any]) -> None:
-        """Load one record. Skip changes, purges, stored answers and the query log unless all
-        numbers stay."""
+        """Load one record. Changes, purges, stored answers and the query log are skipped unless all
+        numbers stay the same."""
         row = dict(record)
         table = row.pop("table")
         if table not in _FIELDS:
@@ -188,7 +188,7 @@ class Loader:
             raise InvalidInput(f"{faulty[0].where} cannot be imported: {faulty[0].what}.")
         check.repair_pointers(database)
         check.repair_heads(database, topics)
-        # Loaded chunks may lack vectors and have numbers below the recorded embedding progress.
+        # Loaded chunks may lack vectors although their numbers are below the recorded progress.
         database.run("DELETE FROM meta WHERE key GLOB ?", Glob(EMBEDDED + "*"))
         database.keep_ids()
         return self.counts
@@ -339,7 +339,7 @@ def load(
     records: Iterable[dict[str, Any]],
     rename: str | None,
 ) -> dict[str, int]:
-    """Load records and return their number by table. If it raises, the caller undoes the write.
+    """Load records and return their number by table. On an error the caller must undo the write.
 
     `rename` is another name for their space; only one space may then hold anything.
     """

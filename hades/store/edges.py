@@ -31,7 +31,7 @@ e.row > :mark AND r.name <> :alike AND NOT EXISTS (
   SELECT 1 FROM embeddings v WHERE v.node = e.id << 3 | {NodeKind.EDGE}
     AND v.encoder = (SELECT id FROM encoders WHERE name = :encoder))
 """
-"""Matches an edge without a vector, except `similar_to` edges, which get none."""
+"""SQL condition: an edge without a vector, but not a `similar_to` edge, which gets none."""
 
 
 def touching(row: str, direction: Direction) -> str:
@@ -41,7 +41,7 @@ def touching(row: str, direction: Direction) -> str:
 
 
 def _is_symmetric(wanted: EdgeFilter) -> bool:
-    """Return whether edges in the opposite direction pass, if their relation is symmetric."""
+    """Return whether a filter lets edges of symmetric relations pass in the opposite direction."""
     one_way = wanted.node is not None and wanted.direction != "both"
     return one_way and (wanted.relation is None or wanted.relation in SYMMETRIC)
 
@@ -92,8 +92,8 @@ class Edges:
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
         """Return the edges that pass a filter, as of a moment, in the order of their ids.
 
-        An edge of a symmetric relation leaves and enters both of its ends. If it was told the other
-        way round, it is returned reversed.
+        An edge of a symmetric relation counts as outgoing and incoming at both ends. If it was told
+        in the other direction, it is returned reversed.
         """
         # The plus disables the index by space, which would read all edges to find those of a node.
         of_all = wanted.node is None and wanted.target is None

@@ -21,7 +21,8 @@ from hades.store.records import Write
 from hades.store.topics import OWN_NAME
 
 USERS_WORD = 0
-"""The origin of an entity that a user named. Others live as long as texts introduce them."""
+"""The origin of an entity that a user named. Other entities exist as long as texts introduce
+them."""
 
 _FIND = f"""{OWN_NAME}
 UNION ALL SELECT entity FROM (
@@ -32,7 +33,7 @@ UNION ALL SELECT entity FROM (
 """Finds an entity by the exact letters of a name, then by its key, then by another name."""
 
 START_CHARACTERS = 3
-"""The characters at the start of a name in which no slip is looked for."""
+"""No misspelling is assumed in this many characters at the start of a name."""
 _LAST_CHARACTER = "\U0010ffff"
 _ALIKE = """
 SELECT name FROM entities WHERE space = ?1 AND key >= ?2 AND key < ?3 AND abs(length(name) - ?6) < 2
@@ -160,7 +161,7 @@ class Entities(StorePart):
         return [NodeKind.ENTITY.node(e) for e in self.identity(space, as_of).members(node >> 3)]
 
     def identity(self, space: int, as_of: AsOf) -> Identity:
-        """Return which entities mean the same as of a moment."""
+        """Return which entities mean the same thing as of a moment."""
         moment = self._database.moment(as_of)
         return self._database.shared(
             ("identity", space, moment),

@@ -1,8 +1,8 @@
 """An excerpt: the rows around one question, of a memory larger than a process may hold.
 
 It starts with the chunks that the retrievers find and follows the graph with one query per hop, in
-which the database adds up the worth of each neighbour. The chosen chunks are then read like a
-small memory: an excerpt is a changefeed of some chunks.
+which the database adds up the worth of each neighbour. An excerpt is a changefeed that has only the
+chosen chunks, so that they are read like a small memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from hades.store.states import STATE_THEN
 HUB_MENTIONS = 100
 """A name with more mentions is a hub: hops do not follow it."""
 COUNTED_AT_MOST = 1_000
-"""The most mentions counted to see how rare a name is. With this many it counts as everywhere."""
+"""The most mentions that are counted to see how rare a name is. A name with this many counts as
+being everywhere."""
 EDGE_HOPS = 3
 EDGES_AT_MOST = 5_000
 """How many hops written edges are followed, and the most edges of a hop."""
@@ -64,7 +65,7 @@ _WHICH = {
     "merges": ("entity = ANY(?)", "entities"),
     "edges": ("row = ANY(?)", "edges"),
 }
-"""By table: the condition for its rows, and the attribute of ExcerptFeed with the numbers."""
+"""For each table, the condition for its rows, and the attribute of ExcerptFeed with the numbers."""
 
 
 def hop(

@@ -18,7 +18,7 @@ from hades.store.records import Write
 HELD_OUT_EVERY = 4
 """The share of feedback with pairs of paths that tests snapshots: every fourth."""
 READ_AT_MOST = 500
-"""The number of feedbacks, the latest, that are read back."""
+"""How many of the latest feedbacks are read to test a snapshot."""
 _IN_FORCE = """
 SELECT (SELECT id FROM weight_snapshots WHERE space = ?1 AND adopted_at <= ?2
         ORDER BY adopted_at DESC, id DESC LIMIT 1)
@@ -33,7 +33,7 @@ WHERE t.space = ?1 AND t.name = ?2 AND s.version = ?3
 ON CONFLICT (state, actor) DO UPDATE SET useful = excluded.useful, useless = excluded.useless
 WHERE excluded.useful + excluded.useless >= usefulness.useful + usefulness.useless
 """
-"""A weaker verdict, on a state that was only passed over, does not replace a stronger one."""
+"""A weaker verdict, on a state that an answer passed over, does not replace a stronger one."""
 
 
 class Weights(StorePart):
@@ -62,7 +62,7 @@ class Weights(StorePart):
             return read_weighting(row[0], snapshot)
 
     def learning(self, space: int) -> WeightSnapshot | None:
-        """Return the snapshot that still learns: the newest one, unless it was adopted."""
+        """Return the snapshot that is still learning: the newest one, unless it was adopted."""
         row = self._database.row(f"{_SNAPSHOT} ORDER BY id DESC LIMIT 1", space)
         return None if row is None or row[3] is not None else _snapshot(row)
 

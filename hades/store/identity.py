@@ -1,4 +1,4 @@
-"""Identity: which entities mean the same, by the journal of merges and by statements of texts.
+"""Identity: which entities mean the same thing, by the journal of merges and by texts.
 
 A text may state that two names mean one thing: a paper's id beside its title, an acronym beside
 its long form, a bare symbol beside its full name. That is an edge `coref`, which holds as long as

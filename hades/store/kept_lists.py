@@ -1,8 +1,8 @@
-"""Kept lists: the first rows of a list of the store, kept in the process and brought up to date.
+"""Kept lists: the first rows of a list in the store, cached in the process and kept up to date.
 
 A list is sorted by a key, the highest first. After a write only the rows that it touched are read.
-Rows beyond the kept ones are unknown, so the list is read again if too many kept rows are gone,
-after a change that is not known to add rows only, and when time alone may change it.
+The list is read again if too many kept rows are gone (the rows after them are unknown), after a
+change that may do more than add rows, and when time alone may change it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Names in texts: which chunks introduce and mention which entities.
 
-A mention has no times of its own: it counts while its chunk holds, so nothing is undone when a
-text goes.
+A mention has no times of its own: it counts while its chunk holds, so nothing must be undone when a
+text is forgotten.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hades.store.identity import PRESENT
 from hades.store.records import NamedEntity, Write
 
 TOLD_KINDS = ("person", "place", "organisation", "work", "event", "method", "product")
-"""Kinds that texts tell by words around a name, the surest first."""
+"""Kinds that texts show by words around a name, the surest first."""
 _THERE = f"WITH there AS (SELECT DISTINCT p.chunk FROM presences p WHERE {PRESENT})"
 """The chunks that hold at a moment."""
 _TOGETHER = f"""
@@ -139,7 +139,8 @@ class Mentions:
         )
 
     def _adopted(self, write: Write, space: int, name: str, plain: str, key: str) -> Any:
-        """Give `key` to the entity that a user gave this very name. Return its row, or None."""
+        """Give `key` to the entity to which a user gave exactly this name. Return its row, or
+        None."""
         row = self._database.row(
             "SELECT id, name, origin, kind FROM entities "
             "WHERE space = ? AND key = ? AND name = ? AND origin = ?",
@@ -257,7 +258,8 @@ class Mentions:
     # Progress of matching chunks with names
 
     def matched(self, space: int) -> tuple[int, int]:
-        """Return (chunk id, name id): chunks up to that id were matched with names up to theirs."""
+        """Return (chunk id, name id): all chunks up to the first were matched with all names up to
+        the second."""
         row = self._database.row("SELECT chunk, name FROM matched WHERE space = ?", space)
         return row or (0, 0)
 

@@ -30,11 +30,12 @@ _ANSWER_S = 20
 """The longest time for one request, from connecting to the last byte of the reply."""
 _CONNECT_S = 5
 _RETRIED_S = 30
-"""A failed request is not repeated after this time."""
+"""A failed request is repeated only within this time."""
 _LISTED_S = 120
 """The longest time for a listing with all its pages; a store could send pages without end."""
 _REFUSED = re.compile(r"status code: 4(?!08|29)")
-"""In messages of obstore, which has one class for a bad request and for a server that is away."""
+"""Finds a refused request in messages of obstore, which has one exception class for a bad request
+and for an unreachable server."""
 
 
 def open_objects(place: str) -> Objects:

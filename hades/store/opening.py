@@ -36,7 +36,7 @@ def open_database(
 ) -> Database:
     """Open the memory at a path or address. With `create`, make it if there is none.
 
-    Only copying sets `unfinished`, which allows to open an unfinished copy.
+    `unfinished` allows opening an unfinished copy. Only `copy` sets it.
     """
     clock = checked_clock(clock)
     if "://" in str(place) and not is_server(place):

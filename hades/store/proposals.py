@@ -118,7 +118,7 @@ class Proposals(StorePart):
     def changing(self, space: int, source: str) -> list[Proposal]:
         """Return the waiting proposals whose fields contain this source, oldest first.
 
-        The text of the fields is searched, so a caller must compare the fields themselves.
+        Only the text of the fields is searched, so the caller must compare the fields.
         """
         named = _escaped(_text({"source": source})[1:-1])
         rows = self._database.rows(

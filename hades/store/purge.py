@@ -34,24 +34,24 @@ UNION ALL SELECT 1 FROM derived_edges WHERE source = e.id << 3 | {NodeKind.ENTIT
 UNION ALL SELECT 1 FROM derived_edges WHERE target = e.id << 3 | {NodeKind.ENTITY}
 UNION ALL SELECT 1 FROM topics WHERE entity = e.id
 """
-"""Finds rows that join an entity to something else."""
+"""SQL: rows that join an entity to something else."""
 _UNKNOWN = f"""SELECT e.id FROM entities e WHERE e.id = ANY(?) AND NOT EXISTS ({_TIED}
 UNION ALL SELECT 1 FROM mentions WHERE entity = e.id
 UNION ALL SELECT 1 FROM names a WHERE a.entity = e.id AND {OTHER_NAME})"""
-"""Finds entities that were known only by their edges."""
+"""SQL: entities that were known only by their edges."""
 _ORPHANED = f"""SELECT e.id FROM entities e WHERE e.id = ANY(?) AND e.origin <> 0
 AND NOT EXISTS ({_TIED}
 UNION ALL SELECT 1 FROM mentions WHERE entity = e.id AND introduces IS NOT NULL)"""
-"""Finds entities that no user named and nothing refers to any more."""
+"""SQL: entities that no user named and that nothing refers to any more."""
 _MET = f"""SELECT entity FROM mentions WHERE chunk = ANY(?1)
 UNION SELECT source >> 3 FROM derived_edges
 WHERE chunk = ANY(?1) AND source & 7 = {NodeKind.ENTITY}
 UNION SELECT target >> 3 FROM derived_edges
 WHERE chunk = ANY(?1) AND target & 7 = {NodeKind.ENTITY}"""
-"""Finds the entities in chunks."""
+"""SQL: the entities in chunks."""
 _ENDS = f"""SELECT source FROM edges WHERE id = ANY(?1) AND source & 7 = {NodeKind.ENTITY}
 UNION SELECT target FROM edges WHERE id = ANY(?1) AND target & 7 = {NodeKind.ENTITY}"""
-"""Finds the entities that edges join, as nodes."""
+"""SQL: the entities that edges join, as nodes."""
 _SMALL = """SELECT c.id FROM clusters c WHERE c.id = ANY(?1) AND (
 SELECT count(DISTINCT m.chunk) FROM memberships m JOIN clusters k ON k.id = m.cluster
 WHERE (k.id = c.id OR k.parent = c.id) AND m.chunk <> ALL(?2)) < ?3"""
@@ -155,7 +155,7 @@ class _Eraser:
         self._database.run_many("INSERT INTO purged VALUES (?, ?)", purged)
 
     def _erase_edges(self, edges: list[int], but: set[int] | None = None) -> None:
-        """Erase edges, and the entities, except for some nodes, that were known only by them."""
+        """Erase edges, and the entities (except the nodes `but`) that were known only by them."""
         ends = set(self._database.column(_ENDS, edges)) - (but or set())
         self.erase("edges", edges)
         entities = [node >> 3 for node in sorted(ends)]
@@ -314,7 +314,8 @@ def _names(database: Database, nodes: list[int]) -> set[str]:
 
 
 def _without(value: Any, names: set[str]) -> Any:
-    """Return a JSON value with each string emptied that cites a version of one of the names."""
+    """Return a JSON value in which each string that cites a version of one of the names is
+    empty."""
     if isinstance(value, dict):
         return {key: _without(part, names) for key, part in value.items()}
     if isinstance(value, list):

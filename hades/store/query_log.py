@@ -1,4 +1,4 @@
-"""The query log: the last questions of each space and what they were shown, for feedback.
+"""The query log: the last questions of each space and the results they showed, for feedback.
 
 Like uses, entries are written without a change number and wait in a buffer (buffer.py). A purge
 deletes the log of its space, and an entry from before the purge is not written after it.

@@ -38,7 +38,7 @@ class Phase(IntEnum):
     EDGES = 3
     EMBEDDINGS = 4
     LARGE = 5
-    """The same step as CHUNKS, for a long text: no question waits for it."""
+    """The same step as CHUNKS for a long text, which no question waits for."""
 
 
 class Rank(IntEnum):
@@ -97,7 +97,8 @@ class TopicFilter:
     after: str | None = None
     limit: int | None = None
     latest: bool = False
-    """By the time from which the state is true, the latest first, instead of by name."""
+    """Whether topics are ordered by the time from which the state is true, the latest first,
+    instead of by name."""
     preview: bool = False
 
 

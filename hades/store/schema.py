@@ -37,7 +37,8 @@ STEPS: list[tuple[str, str]] = [
 
 
 def steps_done(place: str, migrations: Sequence[Sequence[object]]) -> int:
-    """Return how many steps were run in a memory. Raise Unavailable if they differ from ours.
+    """Return how many steps were run in a memory. Raise Unavailable if they are not the steps known
+    here.
 
     `migrations` are the numbers and names that the memory recorded, in order.
     """

@@ -151,7 +151,8 @@ class Store:
         owed.finish(self.database, drop_indexes, self.topics.archive.settle)
 
     def repair(self) -> None:
-        """Repair what can be derived again, and owe the removal of files of killed processes."""
+        """Repair what can be derived again, and record that files of killed processes must be
+        removed."""
         with self.database.transaction():
             check.repair(self.database, self.topics)
             owed.owe(self.database, owed.LEFTOVERS)
@@ -180,7 +181,8 @@ class Store:
     def load(
         self, write: Write, records: Iterable[dict[str, Any]], rename: str | None
     ) -> dict[str, int]:
-        """Load records of `dump`, their space renamed if `rename`. Return their number by table."""
+        """Load records of `dump`; `rename` is a new name for their space. Return their number by
+        table."""
         loaded = dump.load(self.database, self.topics, write, records, rename)
         self.database.look_again()
         for encoder in self.database.column("SELECT name FROM encoders"):
@@ -250,7 +252,8 @@ class Store:
         return PgVector(self.database, encoder)
 
     def excerpt(self, chunks: Sequence[int], nodes: Sequence[int]) -> Store:
-        """Return a copy of this store; its changefeed has these chunks and edges around nodes."""
+        """Return a copy of this store whose changefeed has only these chunks and the edges around
+        nodes."""
         excerpt = copy.copy(self)
         excerpt.changefeed = ExcerptFeed(self.database, chunks, nodes)
         return excerpt

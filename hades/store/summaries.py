@@ -65,7 +65,8 @@ class Summaries(StorePart):
     """Summaries and the states that they were made from."""
 
     def states(self, space: int, since: int, until: int, as_of: AsOf) -> list[StateOfPeriod]:
-        """Return states, no summaries, that began from `since` until before `until`, by time."""
+        """Return states (but no summaries) that began from `since` until before `until`, by
+        time."""
         rows = self._database.rows(
             "SELECT s.id, t.name, s.version, s.valid_from, t.kind, "
             "CASE WHEN s.encoding IS NULL THEN 1 ELSE 0 END, coalesce(s.importance, ?4) "

@@ -26,8 +26,8 @@ from hades.store.states import (
 )
 
 SMALL_CHARACTERS = 40_000
-"""The most characters of a small text. No question waits for a longer one: cutting it and finding
-its names takes 3 s per megabyte on two ARM cores."""
+"""The most characters of a small text. No question waits for a longer one, because cutting it and
+finding its names takes seconds."""
 PREVIEW_CHARACTERS = 200
 
 OWN_NAME = """
@@ -46,7 +46,8 @@ class Topics(States):
     ) -> Iterator[tuple[str, int, int]]:
         """Yield (topic, version, change) of states of prose written after a change, oldest first.
 
-        Notes give every version since they were last forgotten, other topics only the latest.
+        Of a note, every version since it was last forgotten is returned; of other topics, only the
+        latest.
         """
         rows = self._database.rows(
             "SELECT t.name, s.version, s.change FROM topics t JOIN states s ON s.topic = t.id "
@@ -344,7 +345,8 @@ class Topics(States):
             self._database.run("DELETE FROM heads WHERE topic = ?", row.topic)
 
     def _put_before(self, row: StateRow) -> int | None:
-        """Count a new state that begins before the latest one. Return when the next one begins."""
+        """Count a new state that begins before the latest state. Return when the state after it
+        begins."""
         self._database.run("UPDATE topics SET versions = ? WHERE id = ?", row.version, row.topic)
         return self._database.number(
             "SELECT min(valid_from) FROM states "

@@ -1,8 +1,8 @@
 """Uses: on how many days the questions of each actor used a state, and when last.
 
-One actor counts once a day, and on ACTOR_DAYS_AT_MOST days at most, so that nobody raises a state
-for all by asking again and again. Uses are written without a change number, because no index and
-no cache depends on them. They wait in a buffer (buffer.py).
+One actor counts once a day, and on ACTOR_DAYS_AT_MOST days at most, so that nobody can raise a
+state for everybody by asking again and again. Uses are written without a change number, because no
+index and no cache depends on them. They wait in a buffer (buffer.py).
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from hades.store.records import Pending, Phase, Rank
 SMALL_CHUNKS = 64
 """The most chunks of a small state in the vector phase: 64 vectors take 2 s on two ARM cores."""
 LOOKED_THROUGH_AT_MOST = 10_000
-"""From this many waiting states in a space on, a question does not sort them: it would take longer
-than 50 ms."""
+"""With this many waiting states in a space, a question does not sort them, because that would take
+longer than 50 ms."""
 
 _WAITING = "FROM pending p JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic"
 _RANK = f"""
@@ -63,7 +63,7 @@ class Waiting(StorePart):
         return [Pending(*row) for row in rows]
 
     def are_many(self, space: int) -> bool:
-        """Return whether so many states of a space wait that sorting them takes too long."""
+        """Return whether too many states of a space wait to sort them for a question."""
         few = self._database.column(
             f"SELECT p.state {_WAITING} WHERE t.space = ? LIMIT ?", space, LOOKED_THROUGH_AT_MOST
         )

@@ -17,9 +17,11 @@ from hades.ui.ownership import OwnPages
 from hades.ui.theme import CSS
 
 RECONNECT_S = 60.0
-"""How long the server keeps a page whose browser is not connected, such as a phone asleep.
+"""How long the server keeps a page whose browser is not connected, for example because a phone
+sleeps.
 
-An open page is asked for a sign of life at 0.8 of it, which must be less than proxies wait (60 s).
+An open page is asked for a sign of life after 0.8 of this time, which must be less than the timeout
+of proxies (60 s).
 """
 _PAGES = (
     "ask",
@@ -43,7 +45,7 @@ class Explorer:
         for name in _PAGES:
             importlib.import_module(f"hades.ui.pages.{name}")
         self.app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-        # Events come by requests, not by a WebSocket: each passes the gate and its limits.
+        # events come as requests, not over a WebSocket, so that each passes the gate and its limits
         nicegui_app.config.socket_io_js_transports = ["polling"]
         nicegui_app.config.quasar_config["loadingBar"] = {"skipHijack": True}
         ui.add_head_html(f"<style>{CSS}</style><script>{_BACK}</script>", shared=True)
@@ -67,7 +69,8 @@ _BACK = """addEventListener("popstate", () => {
   if (window.hadesPlace && window.hadesPlace !== location.pathname + location.search)
     location.reload();
 });"""
-"""The browser's Back button draws the page that it leads to; a jump within a page does not."""
+"""Script: the browser's Back button draws the page that it leads to; a jump within a page does
+not."""
 
 
 def _not_here() -> None:

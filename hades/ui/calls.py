@@ -167,7 +167,7 @@ class Visitor:
         await self._with_keys("revoke key", lambda keys: keys.revoke(name))
 
     async def _with_keys(self, name: str, use: Callable[[Keys], Result]) -> Result:
-        """Use the keys in a thread. As for the API, an admin's key does not suffice."""
+        """Use the keys in a thread. As in the API, an admin's key is not enough for that."""
 
         async def work(caller: Caller) -> Result:
             record_call(None, writes=name != "keys")
@@ -181,7 +181,7 @@ class Visitor:
     async def measured(self) -> Measurements:
         """Return the latencies, caps and uses of caches since the server started.
 
-        They tell of every space, so a key for some spaces is not enough, as for `/metrics`.
+        They concern every space, so a key for some spaces is not enough, as for `/metrics`.
         """
         metrics = self._calls.metrics
 

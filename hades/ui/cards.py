@@ -1,4 +1,4 @@
-"""Cards: how a passage, a fact and a path look wherever they stand."""
+"""Cards: how passages, facts and paths look on every page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hades.ui.prose import stored
 CHARACTERS_SHOWN = 900
 """A longer passage is cut on its card; the source page has all of it."""
 Judge = Callable[[str, bool], Awaitable[None]]
-"""Takes what is judged, such as `passage:1`, and whether it is good."""
+"""Takes the target of a verdict, such as `passage:1`, and whether it was good."""
 
 
 def passage_card(

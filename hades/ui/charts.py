@@ -1,4 +1,4 @@
-"""Charts: lines over time, in the colours of the theme. The numbers stand beside them as text."""
+"""Charts: lines over time, in the colours of the theme. Pages show the numbers as text, too."""
 
 from __future__ import annotations
 

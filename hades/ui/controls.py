@@ -1,4 +1,4 @@
-"""Controls: native HTML elements for pages, labelled, and quiet while somebody types.
+"""Controls: native HTML elements for pages, with labels for screen readers.
 
 A form sends its fields when it is submitted, so that typing sends nothing. Text is set as text,
 never as HTML; `prose.py` shows Markdown.
@@ -20,7 +20,7 @@ ValueHandler = Callable[[Any], Awaitable[object] | object]
 CHARACTERS_AT_MOST = 4_000
 """The most characters that a field takes; a question is read up to this length."""
 FORM_BYTES_AT_MOST = 500_000
-"""A larger form is not sent, since the server would drop its connection; only its size is."""
+"""Of a larger form only the size is sent, since the server would drop its connection."""
 TOO_LARGE = "too_large"
 _FIELDS = (
     "(event) => { event.preventDefault(); "
@@ -101,11 +101,11 @@ def slider(label: str, value: int, most: int, on_change: ValueHandler) -> Elemen
 
 
 def area(name: str, label: str, **attributes: Any) -> Element:
-    """Return a large field of a form. The tab keeps what is typed, also through a sign-in."""
+    """Return a large field of a form. The tab keeps what is typed, even through a sign-in."""
     shown = {"name": name, "aria-label": label, "placeholder": label, **attributes}
     element = text("", "field area", "textarea", **shown)
     key = json.dumps(f"hades {name}")
-    # A browser that keeps nothing, or no more, raises.
+    # a browser without storage, or with a full one, raises an error
     keep = f"try {{ sessionStorage.setItem({key}, event.target.value) }} catch {{}}"
     element.on("input", js_handler=f"(event) => {{ {keep} }}")
     ui.run_javascript(
@@ -115,7 +115,7 @@ def area(name: str, label: str, **attributes: Any) -> Element:
 
 
 def forget_area(name: str) -> None:
-    """Empty a large field and forget what it kept, since it was written."""
+    """Empty a large field and the copy that the tab keeps, because the text was written."""
     ui.run_javascript(
         f"sessionStorage.removeItem({json.dumps(f'hades {name}')}); "
         f"document.getElementsByName({json.dumps(name)}).forEach(it => it.value = '')"

@@ -1,4 +1,4 @@
-"""How an answer was found: the stages over time, what each did, and reasons in words."""
+"""How an answer was found: the stages over time, the work of each, and reasons in words."""
 
 from __future__ import annotations
 

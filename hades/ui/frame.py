@@ -40,7 +40,8 @@ PLAY_EVERY_S = 0.8
 """Play moves the slider through the memory's life in this many steps, with this pause."""
 FIRST_S = 0.3
 ANSWER_S = 1.0
-"""How long a page waits for its content before it is sent without, and for a browser's answer."""
+"""How long a page waits for its content before it is sent without it, and how long for an answer of
+the browser."""
 DEFAULT = "default"
 """The space of an address that names none."""
 SHORT_LIFE_DAYS = 60
@@ -158,7 +159,8 @@ class Frame:
         ui.run_javascript("window.hadesPlace = location.pathname + location.search")
 
     def draw_in(self, place: Element, draw: Callable[[], Awaitable[None]]) -> None:
-        """Draw a part of the page in a task of its own; what was being drawn there is dropped."""
+        """Draw a part of the page in a task of its own; an earlier task that still draws there is
+        cancelled."""
 
         async def drawn() -> None:
             place.props["aria-busy"] = "true"
@@ -209,7 +211,8 @@ class Frame:
         await asyncio.wait({self._begun}, timeout=FIRST_S)
 
     async def _begin(self) -> None:
-        """Draw the bars and the page; what is ready in FIRST_S comes with the page itself."""
+        """Draw the bars and the page; everything that is ready within FIRST_S is sent with the
+        page."""
         await self.read_spaces()
         self._draw_time()
         with self._main, self.errors():
@@ -322,7 +325,7 @@ class Frame:
         dark = {"light": False, "dark": True}.get(theme)
         self.visitor.session.dark = self._dark.value = dark
         if _has_chart(self._main):
-            self._redraw()  # A canvas does not follow the style sheet.
+            self._redraw()  # a canvas does not use the style sheet
 
     def _redraw(self) -> None:
         for drawing in self._drawing.values():

@@ -112,7 +112,7 @@ class Gate:
 
     async def _sign_in(self, request: Request) -> Response:
         if request.method != "POST":
-            # Only our own sentences are shown: anybody can write an address.
+            # only known sentences are shown, because anybody can write an address
             why = request.query_params.get("why", "")
             return _form(why if why in (ENDED, REVOKED, SIGNED_OUT) else "", _next(request))
         name_call("POST /sign-in")
@@ -169,7 +169,7 @@ def _is_same_origin(request: Request) -> bool:
 
 
 def _is_here(request: Request) -> bool:
-    """Whether a request comes from this machine, and not by a proxy."""
+    """Whether a request comes from this machine and not through a proxy."""
     host = request.url.hostname or ""
     peer = request.client.host if request.client else ""
     try:
@@ -186,7 +186,7 @@ def _next(request: Request) -> str:
 
 
 def _elsewhere(request: Request, why: str) -> Response:
-    """Send a browser that wants a page to the sign-in page; refuse anything else."""
+    """Send a browser that asks for a page to the sign-in page; refuse any other request."""
     if request.method != "GET" or "text/html" not in request.headers.get("accept", ""):
         return problem(401, why or "Sign in at /sign-in, or send a key.")
     place = request.url.path + (f"?{request.url.query}" if request.url.query else "")

@@ -1,7 +1,7 @@
 """A part of the graph as a chart of ECharts, which NiceGUI brings along.
 
-The same graph is always drawn alike. Kinds differ by shape, groups by colour. All names reach the
-browser as text: the tooltip is drawn on the canvas, not as HTML.
+The same graph always looks the same. Kinds differ by shape, groups by colour. All names reach the
+browser as text, since the tooltip is drawn on the canvas and not as HTML.
 """
 
 from __future__ import annotations
@@ -30,21 +30,22 @@ EDGE_COLOUR = "#a0a8b0"
 LABELLED_NODES = 150
 LABELLED_EDGES = 40
 MANY_EDGES = 500
-"""More than these would be slow to move: the tooltip tells the rest, such as directions."""
+"""With more edges than these the chart would be slow to move, so the tooltip shows details such as
+directions."""
 KIND_WORDS = {"topic": "topic", "entity": "name", "chunk": "passage"}
 _SHAPES = {"topic": "rect", "entity": "circle", "chunk": "diamond"}
 _LABEL_CHARACTERS = 22
 _TIP_CHARACTERS = 200
 _PARTS = re.compile(r"(?<=[/.:#@])(?=[^\W\d])")
 _PARTS_READ = 6
-"""Where a part of a name begins, and how many of the last parts a label may show."""
+"""Matches where a part of a name begins, and how many of the last parts a label may show."""
 _MOVES = 5_000
 Place = tuple[float, float]
 EdgeKey = tuple[Node, str, Node]
 
 
 def key_of(node: SubgraphNode) -> Node:
-    """Return what tells a node from all others, as the ends of an edge name it."""
+    """Return the key of a node, as the ends of an edge name it."""
     return Node(node.kind, node.name)
 
 
@@ -61,7 +62,7 @@ def with_paths(graph: Subgraph, paths: Sequence[Path]) -> tuple[Subgraph, set[Ed
 
 
 def edge_key(edge: SubgraphEdge) -> EdgeKey:
-    """Return what tells an edge from all others in a drawing."""
+    """Return the key of an edge in a drawing."""
     return edge.source, edge.relation, edge.target
 
 
@@ -94,7 +95,7 @@ def as_igraph(graph: Subgraph) -> igraph.Graph:
 
 
 def layout(graph: Subgraph, known: Mapping[Node, Place]) -> list[Place]:
-    """Return the place of each node (Kamada and Kawai, 1989), from the `known` ones onward."""
+    """Return the place of each node (Kamada and Kawai, 1989), starting from the `known` places."""
     middle = [
         (WIDTH / 2 + 99 * cos(at), HEIGHT / 2 + 99 * sin(at)) for at in range(len(graph.nodes))
     ]
@@ -109,7 +110,8 @@ def layout(graph: Subgraph, known: Mapping[Node, Place]) -> list[Place]:
 
 
 def _spread(values: Sequence[float], room: int) -> list[float]:
-    """Return values from 0 to `room`, half as they are and half by rank, so that none crowd."""
+    """Return values from 0 to `room`, half by value and half by rank, so that they do not crowd
+    together."""
     low = min(values, default=0)
     wide = max(values, default=0) - min(values, default=0)
     if wide < 1e-6:
@@ -194,7 +196,7 @@ def chart(
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Return a short label for each name; names that differ keep what tells them apart.
+    """Return a short label for each name; different names get different labels.
 
     Of a long name the last parts are shown: of `requests.sessions.Session.request`, it is
     `Session.request`.

@@ -1,7 +1,7 @@
 """Ownership: a page answers only to the session that loaded it.
 
-NiceGUI finds a page by the id in a request or a message, and asks for no session. These ids are
-in the addresses of polls, which proxies log. So this middleware compares the session of every
+NiceGUI finds a page by the id in a request or a message, and does not check the session. These ids
+are in the addresses of polls, which proxies log. So this middleware compares the session of every
 poll, message and upload with the session that loaded the page.
 """
 
@@ -43,7 +43,7 @@ _EVENT_NAMES = frozenset({"handshake", "event", "javascript_response", "ack", "l
 
 
 class OwnPages:
-    """Middleware around NiceGUI that refuses what does not belong to the visitor's own pages."""
+    """Middleware around NiceGUI that refuses requests for pages of other visitors."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -67,10 +67,11 @@ class OwnPages:
             await self._app(scope, receive, send)
 
     def _checked_socket(self, request: Request, page: Client, send: Send) -> Send:
-        """Raise Denied if a poll names a socket of another page; note the socket that it opens."""
+        """Raise Denied if a poll names a socket of another page; record the socket that it
+        opens."""
         query = request.query_params
         if query.get("transport") != "polling" or "upgrade" in request.headers:
-            raise InvalidInput("Events come by polling.")
+            raise InvalidInput("Send events by polling, not over a WebSocket.")
         sockets = self._sockets.setdefault(page, deque(maxlen=SOCKETS_AT_MOST))
         if "sid" in query:
             if query["sid"] not in sockets:

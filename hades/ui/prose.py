@@ -1,7 +1,8 @@
 """Prose: Markdown as a part of a page, with the sentences that answer marked in it.
 
-Stored text may say anything. Its HTML is shown as text. Its links and pictures are shown as their
-words, since they could pass for ours or load something. The browser sanitises the result again.
+Stored text may contain anything. Its HTML is shown as text. Of links and pictures only the words
+are shown, since they could imitate the explorer or load something. The browser sanitises the result
+again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from hades.ui.controls import text
 
 _PROSE_SUFFIXES = ("", ".md", ".markdown", ".mdx", ".txt")
 _MARKED = "\ue000\\g<0>\ue001"
-"""Characters without a meaning, around what is marked; Markdown takes them for letters."""
+"""Characters without a meaning around a marked text; Markdown treats them as letters."""
 _LINE = re.compile(r"\w(?:[^\n]*\w)?[.!?…]?")
 _MARKDOWN = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable("table")
 _MARKDOWN.add_render_rule("link_open", lambda *_: "")

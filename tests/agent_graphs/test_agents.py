@@ -90,7 +90,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Scripted]:
 # Query
 
 
-def test_the_answer_has_the_form_of_document_003(told: hades.Memory) -> None:
+def test_the_answer_has_the_form_of_tracingrag(told: hades.Memory) -> None:
     result = QueryAgent(told).ask(WHY)
     assert "viable after the refactoring" in result.current_answer
     assert [(edge.type, edge.target) for edge in result.edges if edge.active] == [

@@ -1,4 +1,4 @@
-"""The source classes: what they add to the examples of their documents, and what they refuse."""
+"""The classes of papers: what they add to the examples, and what they refuse."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_text_is_not_read_letter_by_letter(people: hades.Memory) -> None:
         format_paths_for_prompt(whole, "Who leads Project Atlas?")
 
 
-def test_paths_are_scored_and_pruned_as_in_source_document_000(people: hades.Memory) -> None:
+def test_paths_are_scored_and_pruned_as_in_memory_enhanced_pathrag(people: hades.Memory) -> None:
     pathrag = hades.PathRAG(people)
     edges = [{"_from": "S", "_to": "A"}, {"_from": "A", "_to": "T"}]
     short = {

@@ -1,4 +1,4 @@
-"""HiRAG × PathRAG: the three functions and the configuration of source document 002."""
+"""HiRAG × PathRAG: its three functions and its configuration."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import hades
 from hades import format_path_prompt
 from tests.conftest import HeldClock
 
-SOURCE_DOCUMENT_002 = """
+CONFIGURATION = """
 hirag_pathrag:
   topic_k: 8
   beam: [8,4,2]
@@ -46,7 +46,7 @@ def vector(view: hades.View, text: str) -> list[float]:
 
 
 def test_the_configuration_is_read_as_it_stands() -> None:
-    config = hades.HiRAGConfig.read(SOURCE_DOCUMENT_002)
+    config = hades.HiRAGConfig.read(CONFIGURATION)
     assert config == hades.HiRAGConfig()
     assert (config.path.M, config.path.L, config.path.eps) == (6, 5, 1e-6)
     assert config.path.relation_boost["cites"] == 0.6

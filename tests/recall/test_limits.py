@@ -257,7 +257,7 @@ def test_a_plan_made_in_python_is_clamped_as_well(story: hades.Memory) -> None:
         hades.Plan(graph={"hop": 1})
 
 
-SOURCE_DOCUMENT_001 = {
+PATHRAG_PLAN = {
     "q": 2,
     "retriever": {"k": 6, "mmr": 0.4, "timeout_ms": 200},
     "graph": {"hops": 1, "fanout": 2, "beam": 8, "timeout_ms": 500},
@@ -268,12 +268,12 @@ SOURCE_DOCUMENT_001 = {
 }
 
 
-def test_the_plan_of_source_document_001_is_accepted_as_written(story: hades.Memory) -> None:
-    found = story.recall(QUESTION, plan=SOURCE_DOCUMENT_001)
+def test_the_pathrag_plan_is_accepted_as_written(story: hades.Memory) -> None:
+    found = story.recall(QUESTION, plan=PATHRAG_PLAN)
     told = [str(note) for note in found.reasons if note.stage == "plan"]
     assert told == ["plan: ignored (q has no effect)"]
     assert found.plan["final_context"] == 6
-    assert hades.Plan(**SOURCE_DOCUMENT_001).reasons == ("plan: ignored (q has no effect)",)
+    assert hades.Plan(**PATHRAG_PLAN).reasons == ("plan: ignored (q has no effect)",)
     with pytest.raises(hades.InvalidInput, match="reasons"):
         story.recall(QUESTION, plan={"q": 2, "reasons": 5})
 

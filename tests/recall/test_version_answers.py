@@ -103,7 +103,7 @@ def test_facts_that_changed(memory: hades.Memory, clock: HeldClock) -> None:
 def test_a_reason_that_ended_is_marked_and_comes_last(
     memory: hades.Memory, clock: HeldClock
 ) -> None:
-    """The example of source document 003."""
+    """The example of TracingRAG."""
     clock.set("2024-01-10")
     memory.remember("design/approach_x", "Rejected: triggers Bug Y.")
     memory.remember("bugs/bug_y", "Bug Y causes data corruption in approach X.")

@@ -1,4 +1,4 @@
-"""What the seeds' tools ask of a view, in the shapes they hand over."""
+"""The tools of PathRAG and HippoRAG: what they ask of a view, and the form of their results."""
 
 from __future__ import annotations
 

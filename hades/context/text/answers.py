@@ -44,7 +44,7 @@ from hades.domain.topics import Chunk, Hit
 
 BAR_CHARACTERS = 32
 _CITED = ("fact", "passage")
-"""The kinds of sources that a model can cite by what it can read."""
+"""The kinds of sources whose citation is shown to a model."""
 AFFECTS_SENTENCES = {
     Reason.ARCHIVE_LOST,
     Reason.CUT_QUESTION,

@@ -64,7 +64,7 @@ def fact_change_lines(done: FactChange) -> PlainText:
 
 @writes(RelationChange)
 def relation_change_lines(change: RelationChange) -> PlainText:
-    """Say when a relation ended, and which one replaced it, if any."""
+    """Say when a relation ended, and which relation replaced it, if any."""
     return _changed(change.at, [change.before], [change.after] if change.after else [], None)
 
 

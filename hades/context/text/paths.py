@@ -20,7 +20,7 @@ _INSTRUCTIONS = (
 
 
 def format_path_prompt(paths: Sequence[Path], hierarchy_summary: str) -> str:
-    """Return the prompt of source document 002, appendix B.
+    """Return the prompt of HiRAG × PathRAG.
 
     The summary has at most 300 tokens, each path at most 120.
     """

@@ -1,9 +1,9 @@
-"""Tags: stored text must not close the tags that a client puts around it in a prompt, or open such.
+"""Tags: stored text must not close or open the tags that a client puts around it in a prompt.
 
-Clients put what is added to a prompt between tags such as `<system-reminder>`. In a tag whose name
-speaks of such a frame, `<` becomes `‹`: one visible character, so that the text stays readable and
-as long as it was, and nothing is hidden in it. Other tags and code, such as `<div>`, `<my-card>` or
-`List<User>`, stay exactly as they are.
+Clients put what is added to a prompt between tags such as `<system-reminder>`. If the name of a tag
+has a word for such a frame, its `<` becomes `‹`. That is one visible character, so the text stays
+readable and as long as before, and nothing is hidden in it. Other tags and code, such as `<div>`,
+`<my-card>` or `List<User>`, stay unchanged.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A reader takes the bytes of a file and the name of its topic and returns a Document, or raises
 Unreadable with the reason. A new kind of file is a new line in READERS. Its module, and the extra
-that it may need, are loaded with the first such file.
+that it may need, are loaded when the first such file is read.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from hades.language.english.written_times import read_written_time
 from hades.language.paper_ids import OLD_PAPER_ID, paper_id
 
 AUTHORS_AT_MOST = 50
-"""Large collaborations have thousands of authors, who say little about a paper."""
+"""Large collaborations have thousands of authors, whose names say little about a paper."""
 EVIDENCE_CHARACTERS_EACH_SIDE = 60
 
 _ID = rf"(?:\d{{4}}\.\d{{4,5}}|{OLD_PAPER_ID})"

@@ -134,7 +134,7 @@ class _AsciiDoc(Translation):
         return number + 1
 
     def _unseen(self, number: int, text: str) -> int:
-        """Read a line that is no text and return the line after it, or 0 if it is text."""
+        """Read a line that shows no text and return the line after it, or 0 if the line is text."""
         if attribute := _ATTRIBUTE.match(text):
             self._attributes.setdefault(attribute[1], one_line(attribute[2] or ""))
         elif included := _INCLUDE.match(text):
@@ -192,7 +192,7 @@ class _AsciiDoc(Translation):
         return self._containers[-1][1] if self._containers else 0
 
     def _leave(self, number: int) -> None:
-        """End the entries of this block, unless what follows is attached to them."""
+        """End the entries of this block, unless the next block is attached to them."""
         if not self._is_attached and self.bare is None:
             self._close(self._base(), number)
 
@@ -243,7 +243,7 @@ class _AsciiDoc(Translation):
         return end
 
     def _is_mark(self, line: str) -> bool:
-        """Return whether a line shows nothing, so that a fence can replace it."""
+        """Return whether a line is only markup, so that a fence can replace it."""
         is_delimiter = _DELIMITER.match(line) is not None
         return line == "+" or is_delimiter or _BLOCK_ATTRIBUTES.match(line) is not None
 

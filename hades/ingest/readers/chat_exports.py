@@ -95,7 +95,7 @@ class Gathered:
     def __init__(self) -> None:
         self._sessions: dict[tuple[str, str], tuple[str, list[ChatTurn]]] = {}
         self.last_message: object = None
-        """The id of the last message, which may go on in the next record."""
+        """The id of the last message, which may continue in the next record."""
 
     def of(self, where: str, conversation: str, session: str = "") -> list[ChatTurn]:
         """Return the turns of a session, to append to. `where` is the place of its first turn."""

@@ -27,19 +27,19 @@ FILE_BYTES_AT_MOST = 16 * 1024 * 1024
 MESSAGES_BYTES_AT_MOST = 16 * 1024 * 1024
 MESSAGES_SECONDS = 60
 MESSAGE_CHARACTERS_AT_MOST = 4_000
-"""The rest of a longer commit message is left out."""
+"""A longer commit message is cut to this length."""
 _TRAILER = re.compile(r"^[A-Z][A-Za-z-]{1,40}-(?:by|Id): [^\n]*\n?", re.MULTILINE)
 """A line such as `Signed-off-by: …`, which says nothing about the change."""
 _READ_BYTES = 64 * 1024
 _BINARY_SNIFF_BYTES = 8000
-"""Git treats a file as binary if there is a NUL in this many first bytes."""
+"""Git treats a file as binary if its first bytes, this many, contain a NUL."""
 _CONTENTS = ("cat-file", "--batch")
 _NO_GIT = "git is not installed: reading a history needs it."
 _LOG = ("-c", "log.showRoot=true", "-c", "log.follow=false", "-c", "log.showSignature=false")
 _HIDDEN = (":(top,exclude,glob)**/.*", ":(top,exclude,glob)**/.*/**")
 """Hidden files and folders are not read, as when a folder is ingested."""
 _REGULAR_FILES = frozenset({b"100644", b"100755", b"100664"})
-"""Other modes are links and submodules."""
+"""The modes of regular files in git; other modes are links and submodules."""
 
 
 @dataclass(frozen=True, slots=True)

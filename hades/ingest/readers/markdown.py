@@ -30,18 +30,18 @@ from hades.ingest.readers.text import (
 from hades.language.english.lexicon import STOP_WORDS
 
 NAME_CHARACTERS_AT_MOST = 120
-"""A longer text is a sentence and not a name."""
+"""A longer text is taken for a sentence, not for a name."""
 SETEXT_CHARACTERS_AT_MOST = 200
 """A longer paragraph above a line of dashes is not a heading; the line is a rule."""
 LINKS_AT_MOST = 200
-"""Per document. A page with more links is an index, and its links say little about it."""
+"""The most links of a document. A page with more is an index, whose links say little about it."""
 NAVIGATION_LINKS = 5
 """A block of this many links and nothing else is navigation."""
 TARGET_CHARACTERS_AT_MOST = 500
 EVIDENCE_CHARACTERS_AT_MOST = 200
 
 DEPTH_AT_MOST = 99
-"""No heading has a deeper level."""
+"""A level deeper than that of any heading."""
 
 BETWEEN_HEADINGS = " > "
 REFERS_TO = "refers_to"

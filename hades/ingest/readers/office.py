@@ -29,13 +29,14 @@ if TYPE_CHECKING:
     from pptx.slide import Slide
 
 TEXT_BYTES_AT_MOST = 128 * 2**20
-"""Limit of the text parts of a zipped document. As a tree they take ten times as much memory."""
+"""Limit of the text parts of a zipped document. Parsed to a tree, they take ten times the
+memory."""
 UNPACKED_BYTES_AT_MOST = 512 * 2**20
 """Limit of all parts together."""
 SHEET_ROWS_AT_MOST = 1_048_576
 """The limit of Excel. A row may state any number, and all rows before it are read as empty."""
 ROWS_AT_MOST = 50_000
-"""Limit of all tables of a file together. A larger table is a database, not a text."""
+"""The most rows of all tables of a file together. More rows are a database, not a text."""
 COLUMNS_AT_MOST = 100
 CELL_CHARACTERS_AT_MOST = 2_000
 DELIMITER_SAMPLE_LINES = 20
@@ -180,7 +181,7 @@ def read_xlsx(raw: bytes, topic: str) -> Document:
 
     _archive(raw, topic, "a workbook (.xlsx)").close()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about styles and checks that it does not know
+        warnings.simplefilter("ignore")  # it warns about styles and checks that it does not know
         book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True)
         bounds = {"max_row": SHEET_ROWS_AT_MOST, "max_col": COLUMNS_AT_MOST}
         tables = (

@@ -20,7 +20,7 @@ from hades.ingest.readers.translation import Translation, with_breaks
 from hades.language.english.lexicon import word_set
 
 HEAD_CHARACTERS = 20_000
-"""Beginning of a text file in which a directive and a heading show that it is this markup."""
+"""How much of a text file is searched for a directive and a heading, which show this markup."""
 
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1{2,}$")
 _EXPLICIT = re.compile(r"\.\.(?:[ \t]|$)")

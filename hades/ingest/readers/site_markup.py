@@ -49,7 +49,8 @@ _VALUES = tuple(
         r"\bterm_id=",
     )
 )
-"""The values of a shortcode that it shows, the best first; a value without a name is in between."""
+"""The named values of a shortcode that are shown, the best first. A value without a name comes
+between them."""
 _ADMONITIONS = word_set(
     "note info tip hint important caution warning danger success example quote question abstract "
     "bug failure details alert"
@@ -132,7 +133,7 @@ class _Cleaner:
         return line[depth:]
 
     def _visible(self, line: str, number: int) -> str:
-        """Return what a line shows besides comments, scripts and imports."""
+        """Return the text of a line without comments, scripts and imports."""
         if self._hidden_until == "\n":
             is_end = not line.strip() or line.rstrip().endswith(">")
             self._hidden_until = "" if is_end else "\n"
@@ -186,7 +187,7 @@ class _Cleaner:
         return _SHORTCODE.sub(self._shortcode, text)
 
     def _shortcode(self, code: re.Match[str]) -> str:
-        """Return what a shortcode of Hugo shows."""
+        """Return the text that a shortcode of Hugo shows."""
         is_end, name, values = code.groups()
         if is_end:
             return ""
@@ -196,6 +197,6 @@ class _Cleaner:
 
 
 def _before_comment(text: str) -> str:
-    """Return the text before a comment, up to whose end it reaches; all of it if there is none."""
+    """Return the text up to a comment; all of the text if there is no comment."""
     is_comment = "<!--" in text and "`<!--" not in text
     return text.partition("<!--")[0] if is_comment else f"{text}-->"

@@ -30,9 +30,10 @@ from hades.ingest.readers.text import check_text, line_spans, one_line, stem_of
 from hades.language.names import is_identifier
 
 NESTING_AT_MOST = 8
-"""Entries inside entries; what is deeper is text of the last one."""
+"""The most entries inside entries. Deeper ones become text of the innermost entry."""
 ENTRY_CHARACTERS_AT_MOST = 900
-"""A longer entry is several blocks under its term as a heading. Passages have about 700."""
+"""A longer entry becomes several blocks under its term as a heading. Passages have about 700
+characters."""
 DEEPEST_HEADING = 6
 
 _MARKUP = re.compile(r"#{1,6}(?:[ \t]|$)|```|~~~|(?:(?:=+|-+)[ \t]*|(?:[-*_][ \t]*){3,})$")
@@ -83,7 +84,7 @@ class Translation:
     # Lines
 
     def indent(self, number: int) -> int:
-        """Return how far a line is indented, in columns; a tab ends at a multiple of 8."""
+        """Return the indentation of a line in columns; a tab ends at a multiple of 8."""
         line = self.lines[number]
         return len(line[: len(line) - len(line.lstrip())][:400].expandtabs(8))
 

@@ -15,7 +15,7 @@ from hades.language.english.lexicon import ARTICLES, word_set
 from hades.language.patterns import lazy_pattern
 
 CHARACTERS_READ = 300
-"""A longer text is not such a question. The limit bounds the time of the rules."""
+"""A longer text is not such a question. The limit keeps the rules fast."""
 
 _ASKED = r"""
 last_commit out ^who(?: has)? last <CHANGED> <FILE><WHEN> # Who last changed shop.py?

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from hades.language.patterns import lazy_pattern
 
 CHARACTERS_READ = 300
-"""A longer text is not such a question. The limit bounds the time of the rules."""
+"""A longer text is not such a question. The limit keeps the rules fast."""
 
 _ASKED = r"""
 and                  ^how <IS> <BOTH> <LINKED>(?: (?:to|with) (?:each other|one another))?$ # How are Ann and Ben related?

@@ -1,8 +1,8 @@
-"""Contradiction: whether two sentences say the same, the same with another value, or the opposite.
+"""Contradiction: whether two sentences say the same thing, or give another value, or the opposite.
 
-It uses English words and forms only, and rather misses a contradiction than invents one: both
-sentences must say something about the same subject in the same words, and only one value or a
-`not` may differ. Questions, plans, conditions, quotes, the past and lists are not compared.
+It uses English words and forms only, and would rather miss a contradiction than invent one. Both
+sentences must say something about the same subject in the same words, and only one value or a `not`
+may differ. Questions, plans, conditions, quotes, the past and lists are not compared.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from hades.language.words import words
 SENTENCE_CHARACTERS_AT_MOST = 400
 """A longer sentence says too much to compare one value of it."""
 _SAME_LENGTH = 0.8
-"""The share of the older sentence's words that a repetition must have. A judgement."""
+"""The share of the older sentence's words that a repetition must have. Chosen by hand."""
 
 _MONTH = f"(?i:{any_of(MONTHS)})"
 _DAY = f"(?i:(?:{'|'.join(WEEKDAYS)})s?|today|tomorrow|yesterday)"
@@ -110,7 +110,7 @@ class _Compared:
     """Whether its subject has a name in it."""
     negated: bool = False
     plain: bool = False
-    """Whether it is, by its words, not a question, plan, condition or quote."""
+    """Whether its words show no question, plan, condition or quote."""
     states: bool = False
 
 
@@ -136,7 +136,8 @@ def contradiction(
 
 
 def entails(old: str, new: str) -> bool:
-    """Return whether the new sentence has only words of the old one, almost all, in its order."""
+    """Return whether the new sentence has only words of the old one, nearly all of them, in the
+    same order."""
     one = _compared(new)
     other = _compared(old)
     if not one.row or (one.negated, one.plain) != (other.negated, other.plain):
@@ -151,8 +152,9 @@ def is_statement(sentence: str) -> bool:
 
 
 def required_words(sentence: str) -> tuple[str, ...]:
-    """Return word stems, in lower case, all of which a text must contain to contradict or repeat
-    this sentence. With them most texts can be skipped. The longest, which are rare, come first."""
+    """Return the stems, in lower case, that a text must contain to contradict or repeat this
+    sentence. Most texts lack one and can be skipped. The longest stems come first, because they are
+    rare."""
     read = _compared(sentence)
     wanted = read.subject if read.states else frozenset(read.row) - _SPELT
     return tuple(sorted(wanted, key=len)[::-1])
@@ -161,8 +163,8 @@ def required_words(sentence: str) -> tuple[str, ...]:
 def is_about_one_thing(sentence: str, new_topic: str, old_topic: str) -> bool:
     """Return whether the subject of a sentence is the same thing in two topics.
 
-    It is if the subject has a name. Otherwise the topics must not be two of a kind, and the subject
-    must have more than one word or be in the name of one of the topics.
+    A subject with a name is. Otherwise the topics must not be two of a kind, and the subject must
+    have more than one word or be in the name of one of the topics.
     """
     compared = _compared(sentence)
     if compared.named:

@@ -1,7 +1,8 @@
 """Decisions: recognise decisions and open threads by the tags, the name and the words of a topic.
 
-A tag or a name is set on purpose, so it counts for every topic. Words count only in notes, sentence
-by sentence; the patterns are narrow, because a wrong line costs more than a missing one.
+People set tags and names on purpose, so they count for every topic. Words count only in notes,
+sentence by sentence. The patterns are narrow, because a wrong line does more harm than a missing
+one.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ MARK_STEMS = (
     *("deci", "adr", "todo", "next", "open", "block", "backlog", "wip", "followup"),
     *("constraint", "preference", "plan"),
 )
-"""Parts of these words, by which the database finds them: each word contains one."""
+"""Parts of these words, by which the database finds topics: each word contains one of them."""
 _DONE_TAGS = word_set("done closed resolved obsolete superseded rejected withdrawn archived")
 _THINGS = word_set(
     """question questions issue issues thread threads item items point points task tasks step steps
     action actions end ends work up"""
 )
-"""Words that `open` and `next` mark in a name: `open-questions`, but not `open-source`."""
+"""Words after which `open` or `next` in a name counts: `open-questions`, but not `open-source`."""
 _PARTS = re.compile(r"[-_\s]+")
 _TALK_OF_OPEN = lazy_pattern(
     r"\bto-?do\b|^\s{0,9}(?:[-*]\s{1,9})?\[ \]|\bnext steps?\b|^next\s?:|\bnext up\b|"
@@ -78,7 +79,7 @@ def is_open(topic: str, tags: Iterable[str]) -> bool:
 
 
 def _name_parts(topic: str) -> list[list[str]]:
-    """Return the words of each part of a name; a point separates nothing: `next.js`."""
+    """Return the words of each part of a name. A point does not separate words: `next.js`."""
     return [_PARTS.split(part.strip()) for part in topic.casefold().split("/")]
 
 

@@ -29,7 +29,7 @@ def is_english_question(question: str) -> bool:
 
 
 def is_english(text: str) -> bool:
-    """Return whether nothing shows that a text is in another language.
+    """Return whether a text shows no sign of another language.
 
     Notes are short and leave words out, so a text without small words counts as English if it is
     written in Latin letters.

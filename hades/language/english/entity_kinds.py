@@ -152,7 +152,7 @@ def kind_of_name(name: str) -> str:
     for kind, first in _FIRST_WORDS:
         if first.match(name):
             return kind
-    # "Bank of America" is a bank, and "Atlanta in the War" is no war.
+    # "Bank of America" is a bank, but "Atlanta in the War" is not a war
     at = next((at for at, part in enumerate(parts) if part in _PREPOSITIONS and at), len(parts))
     if (last := words.last.get(parts[at - 1].lower().rstrip("."))) is not None:
         return last
@@ -224,7 +224,7 @@ def _kind_of_noun(text: str, start: int) -> str:
     kind = ""
     for count, match in enumerate(_NOUN_WORDS.finditer(text, start)):
         word = match[0].lower()
-        # "A car built in Oslo" is a car, but a "car drifting series" is none.
+        # "a car built in Oslo" is a car, but "a car drifting series" is not
         verbs = "ed" if kind in (METHOD, PRODUCT) else ("ed", "ing")
         ends = word in _AFTER_NOUN or (bool(kind) and word.endswith(verbs))
         if ends and (kind or word not in (",", '"', "“", "and")):
@@ -236,7 +236,7 @@ def _kind_of_noun(text: str, start: int) -> str:
 
 
 def _in_context(text: str, names: _NamesAt) -> Iterator[tuple[str, str]]:
-    """Yield names after words that tell their kind, and the names listed with them."""
+    """Yield names after words that show their kind, and the names listed with them."""
     for kind, before in _CONTEXTS:
         for match in before.finditer(text):
             place = match.end()

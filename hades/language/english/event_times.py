@@ -1,9 +1,9 @@
-"""Event times: the times that the sentences of a note speak of, seen from the time of the note.
+"""Event times: the times that the sentences of a note mention, seen from the time of the note.
 
-A note of Friday that says `next week Tuesday` is about that Tuesday. A weekday or a date without a
-year is in the past if its clause is in the past tense, otherwise it is to come. `The 9th` and `two
-days later` follow the last time that the note named. What was cancelled or moved (`from Monday to
-Wednesday`) no longer takes place at its old time.
+If a note written on a Friday says `next week Tuesday`, it is about that Tuesday. A weekday or a
+date without a year is in the past if its clause is in the past tense, and otherwise in the future.
+`The 9th` and `two days later` follow the last time that the note named. An event that was cancelled
+or moved (`from Monday to Wednesday`) no longer takes place at its old time.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ TIMES_AT_MOST = 4
 WORDS_READ = 120
 """The number of words that are read from the start of a sentence."""
 WORDS_TO_NEW_TIME = 4
-"""Words from `moved` to the new time at most: `moved to the Friday`, not `moved house …`."""
+"""The most words between `moved` and the new time: `moved to the Friday`, not `moved house …`."""
 FAR = timedelta(days=240)
 """If a date without a year is farther away than this, use the next or the previous year."""
 VAGUE = timedelta(days=7)
 """A longer period that contains the note's date (`this month`) adds nothing to that date."""
 DISTANT = timedelta(days=3_653)
-"""A time farther away, such as `the winter of 1911`, is not one of the writer's own days."""
+"""A time farther away than this, such as `the winter of 1911`, is not about the writer's own
+days."""
 ALL_TIME = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _ONE_DAY = timedelta(days=1)
 
@@ -51,7 +52,7 @@ _SIGN = lazy_pattern(
     r"|last|christmas|xmas|new year|(?:19|20)[0-9]{2}|cancel|called off|delayed|postponed"
     rf"|{any_of((*(name for name in MONTHS if len(name) == 3), *SEASONS))})"
 )
-"""The beginning of a word that may be part of a time. Most texts have none and are not read."""
+"""Matches the beginning of a word that may be part of a time. Texts without one are not read."""
 _NO_PAST = word_set(
     """need needed hundred speed shed indeed booked fixed planned scheduled announced arranged
     agreed confirmed invited expected reserved ordered wanted delayed moved
@@ -270,9 +271,9 @@ class _Reader:
     def _is_habit(self, at: int) -> bool:
         """Return whether a weekday recurs every week: `open Tuesday to Friday`, `Monday evenings`.
 
-        A weekday of a named week does not, nor one in a clause with `was`, `were` or `had`. A range
-        of weekdays in the present tense does. After `from`, or if the tense is past or unknown, a
-        range does only with a word such as `opens`.
+        A weekday of a named week does not recur, nor a weekday in a clause with `was`, `were` or
+        `had`. A range of weekdays in the present tense recurs. After `from`, or if the tense is
+        past or unknown, a range recurs only with a word such as `opens`.
         """
         words = self._words
         if words[at] not in WEEKDAYS or self._week:

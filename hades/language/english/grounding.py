@@ -1,13 +1,13 @@
 """Grounding: check whether the sources that a model's sentence cites support it.
 
-A sentence is supported if its sources have every number, date and name in it, near the same words;
-if they have most of its other words, and none replaces another; and if it neither denies what they
-say nor says what they deny.
+A sentence is supported if three things hold. Its sources have every number, date and name in it,
+near the same words. They have most of its other words, and no word replaces another. It neither
+denies what they say nor says what they deny.
 
-No model judges, so the limits are plain. Who did what to whom is not read (`Ann paid Bob` supports
-`Bob paid Ann`), nor which of two dates belongs to which of two events in one sentence. Other words
-for the same thing count against a sentence. It knows words of English; a sentence in another
-language is supported where it repeats its source.
+No model judges, so there are limits. It does not check who did what to whom (`Ann paid Bob`
+supports `Bob paid Ann`), nor which of two dates belongs to which of two events in one sentence.
+Other words for the same thing count against a sentence. The rules are for English; a sentence in
+another language is supported if it repeats its source.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class CheckedSentence:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The labels of its sources, where all sources have plain numbers."""
+        """The labels of its sources as numbers, if all of them are plain numbers."""
         return tuple(map(int, self.cited))
 
 
@@ -184,7 +184,8 @@ def _contradiction(claim: _Parts, near: list[_Parts]) -> str:
 
 
 def _exchanged(claim: _Parts, near: list[_Parts]) -> str:
-    """Return a message if a word replaces another of the source ("red paint" for "blue paint")."""
+    """Return a message if a word replaces one of the source, such as "red paint" for "blue
+    paint"."""
     known = set[str]().union(*(part.roots for part in near))
     places: dict[tuple[int, str], set[str]] = {}
     for pair in {pair for part in near for pair in part.beside}:

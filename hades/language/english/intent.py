@@ -9,7 +9,7 @@ from hades.language.languages import is_foreign
 from hades.language.patterns import lazy_pattern
 
 CHARACTERS_READ = 1_000
-"""The beginning of a question that is read; a longer one is a text that follows the question."""
+"""How much of a question is read; the rest of a longer one is a text that follows the question."""
 
 RECENT = lazy_pattern(
     r"\brecent(?:ly)?\b|\blately\b|\byesterday\b|\btoday\b|\bwhat(?:'s| is) new\b|"
@@ -52,7 +52,8 @@ _PLANNING = lazy_pattern(
 
 
 def choose_mode(question: str) -> Mode:
-    """Return how much a question wants: most for brainstorming, less for planning, else little."""
+    """Return how much a question wants: most if it asks for ideas, less if it asks for a plan, else
+    little."""
     asked = " ".join(question[:CHARACTERS_READ].split())
     asked = asked[:1].lower() + asked[1:]
     if is_foreign(question):

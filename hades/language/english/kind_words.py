@@ -1,4 +1,4 @@
-"""Words that tell the kind of a named thing: nouns, parts of names, first names and places.
+"""Words that show the kind of a named thing: nouns, parts of names, first names and places.
 
 The words are data: `kind_words.tsv`. The lists are small and leave out words that often mean
 something else.

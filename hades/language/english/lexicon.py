@@ -81,10 +81,10 @@ STOP_WORDS = (
     | (PREPOSITIONS | _CONJUNCTIONS | _ADVERBS | _PLAIN_VERBS | _INTERJECTIONS | _REMAINS)
     | (word_set(" ".join(NUMBER_WORDS[:10])) | _LATER_MONTHS | word_set(" ".join(WEEKDAYS)))
 )
-"""Words that neither name nor find anything by themselves."""
+"""Words that are useless for searching by themselves."""
 DENIALS = word_set("not no never none neither nor without nothing nobody hardly")
 NEGATION = r"\b(?:not|no longer|never|cannot|without|neither|nor|no)\b|n['’]t\b"
-"""The source of a pattern; an odd number of matches makes a sentence a denial."""
+"""The source of a pattern for negations; an odd number of matches makes a sentence a denial."""
 
 # Verbs of change
 
@@ -160,7 +160,7 @@ ABBREVIATIONS = (TITLES | {*MONTHS, *WEEKDAYS_SHORT}) - {*_MONTH_NAMES} | word_s
 )
 """Words that are written with a point, in English and a few neighbouring languages."""
 ENDING_ABBREVIATIONS = word_set("etc al inc ltd co corp jr sr usw ave")
-"""Abbreviations that may end a sentence: they do so before a capital letter."""
+"""Abbreviations that end a sentence if a capital letter follows."""
 
 # Talk
 

@@ -85,13 +85,13 @@ def _refused_slashes(when: str, one: int, other: int, year: int) -> InvalidInput
         with suppress(ValueError):
             meant.add(date(year, month, day))
     ways = " or ".join(map(str, sorted(meant))) or "it as year-month-day"
-    return InvalidInput(f"{when!r} is not understood everywhere alike: write {ways}.")
+    return InvalidInput(f"{when!r} is read differently in different countries: write {ways}.")
 
 
 def said_moment(words: str | None, at: datetime) -> datetime | None:
     """Return the time that words of a note mean, seen from the time of the note, or None.
 
-    `from Monday` is the next Monday, `Monday` the last.
+    `from Monday` means the next Monday, `Monday` the last one.
     """
     if words is None:
         return None

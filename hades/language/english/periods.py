@@ -1,8 +1,8 @@
 """Periods: the span of the calendar that some words mean, seen from a moment.
 
-Such as `yesterday`, `last week`, `three weeks ago`, `May 22nd`, `the first half of June`, `Q2 last
-year`. A table has the patterns, each with the function that reads its match. Weeks begin on Monday,
-seasons are whole months of the northern year, all times are UTC.
+Examples are `yesterday`, `last week`, `three weeks ago`, `May 22nd`, `the first half of June` and
+`Q2 last year`. A table has the patterns, each with the function that reads its match. Weeks begin
+on Monday, seasons are whole months of the northern year, all times are UTC.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _QUARTERS |= {"first quarter": 1, "second quarter": 4, "third quarter": 7, "four
 _SHORT_DAYS = {name[:3]: name for name in WEEKDAYS}
 _SHORT_DAYS |= {"tues": "tuesday", "thur": "thursday", "thurs": "thursday"}
 _ALSO_WORDS = frozenset(("mon", "wed", "sat", "sun"))
-"""Short weekdays that are words or names, too: only between certain words are they days."""
+"""Short weekdays that are also words or names: they count as days only between certain words."""
 _BEFORE_DAY = frozenset(("on", "next", "last", "this", "by", "until", "till", "from", "coming"))
 _FEASTS = {"christmas": (12, 23, 26), "xmas": (12, 23, 26), "new year": (1, -1, 1)}
 """The month, and the first and last day, counted from its first day."""
@@ -313,7 +313,7 @@ _NUMBER_OF_DAY = "[0-9]{1,2}(?:st|nd|rd|th)?"
 _SOME_DAYS = f"{_NUMBER_OF_DAY}(?:(?:-| (?:to|and|until|till|through) ){_NUMBER_OF_DAY})?"
 _FOUR_DIGITS = "(?P<year>(?:19|20|21)[0-9]{2})"
 _YEAR_OF_MONTH = "(?P<year>(?:1[0-9]|2[01])[0-9]{2})"
-"""A number that is less often a year counts as one after a month: `March 1412`."""
+"""After a month, numbers that are seldom years count as years too: `March 1412`."""
 
 RULES = tuple(
     (lazy_pattern(rf"(?P<the>the )?(?:{pattern})(?= |$)"), read, example)

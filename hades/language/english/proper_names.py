@@ -4,8 +4,8 @@ It finds capitalised phrases, quoted titles, identifiers and addresses. The firs
 always has a capital, so alone it counts as a name only before a verb of action ("Ann wrote") or if
 another name ends with it ("Lee" beside "Ann Lee"). Dates, times and amounts end a name.
 
-Measured against spaCy's recogniser on three sets of multi-hop questions it leads to the same
-recall or better (docs/lab/recall.md), at many times the speed (docs/lab/benchmarks.md).
+Recall with it is as good as with spaCy's recogniser or better (docs/lab/recall.md), at many times
+the speed (docs/lab/benchmarks.md).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _CALENDAR = lazy_pattern(rf"{_MONTH}(?<!May)|{_WEEKDAYS.pattern}|Sun|UTC|GMT|AM|
 _TURN = lazy_pattern(r"(?m)^\[[\d: -]{10,20}\] [^:\n]{1,60}: ")
 """The head of a turn of a conversation: a sentence begins after it."""
 _CHARACTERS_BEFORE = 8
-"""The text before a phrase that shows whether the phrase begins a sentence."""
+"""How much text before a phrase is read to see whether the phrase begins a sentence."""
 _MARKS = " \t\"“”'‘([*_#>•-"
 _POSSESSIVE = lazy_pattern(r"['’]s?$")
 _CONTRACTED = tuple(mark + end for mark in "'’" for end in ("m", "re", "ve", "ll", "d", "t"))
@@ -115,7 +115,7 @@ _FOR = lazy_pattern(
     r"(?:Award|Prize|Medal|Court|Institute|Cent(?:er|re)|Society|Agency|Ministry|Minister|Office"
     r"|Secretary|School|Foundation|Council|Association|Department|Fund|Campaign|Committee)s?"
 )
-"""Nouns whose names go on with `for`: `Institute for Media`."""
+"""Nouns in names that may continue with `for`: `Institute for Media`."""
 _WHOSE = frozenset(
     ("Women", "Men", "Children", "People", "King", "Queen", "Mother", "Father", "Valentine", "Year")
 )
@@ -187,7 +187,7 @@ def extract_names(text: str) -> dict[str, str]:
 
 
 def _without_values(listed: re.Match[str]) -> str:
-    """Remove the numbers of a list of names, unless they tell things of one kind apart."""
+    """Remove the numbers from a list of names, unless they distinguish things of one kind."""
     heads = _VALUE.findall(listed[0])
     apart = len(set(heads)) == len(heads)
     return _VALUE.sub(r"\1;", listed[0]) if apart else listed[0]
@@ -209,9 +209,10 @@ def _is_title(quoted: str) -> bool:
 
 
 def _without_opening(parts: list[str], before: str, language: str) -> tuple[list[str], bool]:
-    """Remove words that are capitalised only because a sentence begins, and a count before them.
+    """Remove words that have a capital only because they begin a sentence, and a number before
+    them.
 
-    Also return whether a single word at the beginning of a sentence is left: it may be any word.
+    Also return whether only one word at the beginning of a sentence is left, which may be any word.
     """
     marked = before.rstrip(_MARKS)
     first = not marked or marked[-1] in ".!?…\n" or before[-1] in '"“'

@@ -1,9 +1,9 @@
 """Facts that prose says plainly: "Maya works at Acme since May 2024".
 
 A table has the verbs; a name must be right before and right after the verb. Precision comes first:
-questions, suppositions, quotes, hopes and reports are not facts, nor are sentences whose subject is
-a pronoun or a nested phrase ("the brother of Maya works at"). The kind of a name is not guessed, so
-relations are named by the verb of the text: `moved_to`, `joined`.
+questions, suppositions, quotes, hopes and reports do not count as facts, nor do sentences whose
+subject is a pronoun or a nested phrase ("the brother of Maya works at"). The kind of a name is not
+guessed, so relations are named by the verb of the text: `moved_to`, `joined`.
 
 Each name is first replaced by one sign, so that clauses are patterns over signs.
 """
@@ -27,14 +27,15 @@ SENTENCE_CHARACTERS_AT_MOST = 600
 """A longer sentence is a table, a log or an attack, and is skipped."""
 
 ENDS = {"left": ("works_at", "studies_at", "joined", "member_of", "lives_in")}
-"""By relation of a fact: the earlier relations to the same object that it ends."""
+"""For the relation of a fact, the earlier relations to the same object that it ends."""
 ENDS_ELSEWHERE = {"moved_to": ("lives_in", "based_in", "moved_to")}
-"""By relation of a fact: the earlier relations to other objects that it ends."""
+"""For the relation of a fact, the earlier relations to other objects that it ends."""
 CONFIDENCE = 0.96
 INSIDE = -0.02
 COMMON_NOUNS = -0.03
-"""The confidence of a sentence that begins with a name, and what is added after another clause and
-for a subject of common nouns. A judgement; the measured precision of all is above 0.9."""
+"""The confidence of a sentence that begins with a name, and what is added if another clause comes
+before or the subject consists of common nouns. Chosen by hand; the measured precision of all is
+above 0.9."""
 TABLE = frozenset(verb.relation for verb in patterns.VERBS)
 """Relations in the table of verbs."""
 EXCLUSIVE = frozenset(verb.relation for verb in patterns.VERBS if verb.exclusive)
@@ -191,7 +192,7 @@ class _Sentence:
             for name in names:
                 phrase = phrase.replace(NAME, name.written, 1)
             return [phrase], end
-        # Marks and Spencer is one; nobody lives in two places at a time.
+        # Marks and Spencer is one name; nobody lives in two places at a time
         if len(names) > 1 and verb.exclusive:
             return [], at
         self.objects.add(end)

@@ -164,7 +164,7 @@ CLAUSE = lazy_pattern(
     r"[;:]|\((?!\d|since|from|until)|, (?!since)"
     r"|\b(?:and|but|who|which|where|when|while|because|after|before|so|then|to)\b"
 )
-"""The end of the clause with the object: a later time belongs to something else."""
+"""The end of the clause with the object; a time after it belongs to something else."""
 _PER = (
     r"(?: per| an?| each|/) ?(?:month|year|week|day|hour|minute|night|quarter|season|term|user|seat"
     r"|person|member|child|unit|piece|licen[cs]e|lit(?:re|er)|kilo|kg|tonne|met(?:re|er)|mile|km)"
@@ -245,10 +245,11 @@ NOT_AFTER = {
     "left": word_set("at in on with over by to under"),
     "replaced": word_set("with by in on"),
 }
-"""After these the object means something else, unless a time follows: joined Ben for lunch."""
+"""After the object, these words give the verb another meaning, unless a time follows: joined Ben
+for lunch."""
 OF_PEOPLE = word_set("works_at lives_in studies_at married_to born_in")
 PLURAL = lazy_pattern(r"\w{1,30}(?:ers|ors|ists|ees|ents|ings|ions|ies|ants|men)")
-"""A first word that means many things of a kind: Users left."""
+"""Matches a first word that means several things of a kind: Users left."""
 
 # Names
 

@@ -26,7 +26,7 @@ _ABOUT_ALL = word_set(
     content theme themes topic topics subjects trends areas ideas research parts central major key
     outline say says cover covers covered contain teach report discuss discussed know learn field"""
 )
-"""Words that name no subject: the question is for everything that is remembered or happened."""
+"""Words that name no subject, so that the question asks for everything in the memory."""
 
 
 def topical_stems(question: str) -> frozenset[str]:
@@ -105,7 +105,8 @@ def _kind(asked: Sequence[str], at: int, language: str) -> str:
 
 
 def _belongs(asked: Sequence[str], at: int, stop: frozenset[str]) -> bool:
-    """Return whether a letter or number belongs to the word before: `Bug Y`, not `won 3 cups`."""
+    """Return whether a letter or number belongs to the word before it: `Bug Y`, but not `won 3
+    cups`."""
     if not 0 < at < len(asked) or not tells_apart(asked[at]):
         return False
     if any(word.casefold() in stop for word in asked[at - 1 : at + 1]):
@@ -130,8 +131,8 @@ _REFERRING = lazy_pattern(
 
 
 def refers(question: str) -> bool:
-    """Return whether a question refers to what was said before: it has no name, and it has a
-    pronoun or no word to search for.
+    """Return whether a question refers to an earlier one: it has no name, and it has a pronoun or
+    no word to search for.
 
     >>> refers("When was it listed?"), refers("Why?"), refers("Where does Ada keep her bike?")
     (True, True, False)

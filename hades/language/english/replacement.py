@@ -23,7 +23,7 @@ from hades.language.patterns import lazy_pattern
 
 SHARED_WORDS = 0.5
 """A later sentence with this share of an earlier one's words replaces it, if it has another value
-or a word for a change. A judgement."""
+or a word for a change. Chosen by hand."""
 _SHARED_AT_LEAST = 2
 _OVER = rf"any ?more|no longer|{changes('over')}"
 _SAYS_CHANGE = lazy_pattern(rf"\b(?:now|again|instead|former(?:ly)?|{_OVER})\b", re.IGNORECASE)
@@ -66,7 +66,7 @@ def replaces(new: str, old: str, topic: str) -> bool:
     if any(_ends(*both, topic) for both in product(*facts)):
         return True
     shared = len(said_words(new) & said_words(old))
-    # If both state facts, these decide, not the words: somebody who moved still works there.
+    # If both state facts, the facts decide, not the words: somebody who moved still works there.
     if shared and not all(facts) and contradiction(new, old, topic, "") is not None:
         return True
     own = _own_words(old, topic)
@@ -93,7 +93,7 @@ def ends(new: str, old: str, topic: str) -> bool:
 
 
 def settles(new: str, old: str, topic: str) -> bool:
-    """Return whether a later sentence settles a bug, a task or the like that an earlier describes.
+    """Return whether a later sentence settles a bug, a task or the like in an earlier sentence.
 
     >>> settles("Fixed by refactoring.", "Bug Y corrupts data.", "bugs/bug_y")
     True
@@ -104,7 +104,8 @@ def settles(new: str, old: str, topic: str) -> bool:
 
 
 def _named(text: str, topic: str) -> str:
-    """Return a sentence with its topic's name for a pronoun, and common nouns marked as names."""
+    """Return a sentence in which its topic's name replaces a pronoun, and common nouns are marked
+    as names."""
     last = topic.rpartition("/")[2]
     text = _PRONOUN.sub(lambda match: f"{last}'s" if match["whose"] else last, text)
     return _PLACE.sub(r"\1 `\2`", text)

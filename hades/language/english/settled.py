@@ -1,8 +1,8 @@
-"""Settled: whether a note says that what it is about is fixed, done or gone.
+"""Settled: whether a note says that its subject is fixed, done or gone.
 
-It uses English words, and rather misses a case than invents one: the note is short, the words are
-at the start of a clause about its topic or without a subject, and the sentence is not a plan, a
-question, a condition or a partial success.
+It uses English words, and would rather miss a case than invent one. The note must be short, the
+words must be at the start of a clause that is about its topic or has no subject, and the sentence
+must not be a plan, a question, a condition or a partial success.
 """
 
 from __future__ import annotations

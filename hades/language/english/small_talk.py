@@ -34,5 +34,5 @@ def is_talk(text: str) -> bool:
 
 
 def opens_with_talk(sentence: str, words_at_most: int) -> bool:
-    """Return whether a sentence of at most `words_at_most` words begins with a greeting or so."""
+    """Return whether a sentence of at most `words_at_most` words begins with small talk."""
     return bool(_OPENING.match(sentence)) and len(sentence.split()) <= words_at_most

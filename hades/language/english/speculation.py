@@ -41,12 +41,12 @@ _SPOKEN_OR_LISTED = lazy_pattern(r"^\W*[^\W\d_][^:.!?\n]{0,60}:(?=\s|$)|:$")
 
 
 def is_denial(sentence: str) -> bool:
-    """Return whether a sentence denies something: two negations make an affirmation."""
+    """Return whether a sentence denies something. Two negations make an affirmation."""
     return len(NEGATION.findall(sentence)) % 2 == 1
 
 
 def is_asserted(sentence: str) -> bool:
-    """Return whether a sentence is a plain statement of its author: no denial, question,
+    """Return whether a sentence is a plain statement of its author, not a denial, question,
     supposition, quotation or report."""
     patterns = SUPPOSED, NEGATION, _DISOWNED, _SPOKEN_OR_LISTED
     return not any(pattern.search(sentence) for pattern in patterns)

@@ -10,8 +10,8 @@ from functools import lru_cache
 _ENDINGS = ("ers", "er", "ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "ion", "ions")
 _STEM_CHARACTERS_AT_LEAST = 4
 _DOER_CHARACTERS_AT_LEAST = 6
-"""The shortest stem before -er. Words with a shorter one seldom name a person who does something:
-`corner`, unlike `bookkeeper`."""
+"""The shortest stem before an -er that is removed. Words with a shorter stem seldom name a person
+who does something: `corner`, unlike `bookkeeper`."""
 _DOUBLED = ("bb", "dd", "gg", "mm", "nn", "pp", "rr", "tt")
 """Letters that are written twice before an ending: `ship`, `shipped`."""
 
@@ -33,6 +33,6 @@ def stem(word: str) -> str:
 def singular(word: str) -> str:
     """Return a lower-case word without the `s` of the plural or third person.
 
-    For comparing statements, in which `opened` and `opens` must stay different.
+    It is used to compare statements, in which `opened` and `opens` must stay different.
     """
     return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] != "s" else word

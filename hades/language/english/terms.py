@@ -1,8 +1,8 @@
 """Terms: the words of a text, to compare with those of a question.
 
 Words are compared without their endings. A letter or number that distinguishes things of a kind
-belongs to the word before it: `approach Y` is neither any approach nor `Bug Y`. A version or id
-is one term: `8.2.0` is neither `8.20.0` nor `8.2.1`.
+belongs to the word before it: `approach Y` equals neither `approach` nor `Bug Y`. A version or id
+is one term: `8.2.0` equals neither `8.20.0` nor `8.2.1`.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def unsaid_names(
 ) -> list[QuestionName]:
     """Return the names of a question that none of some texts contains.
 
-    `told` has the terms of each text, read until no name is missing. If all names are missing but
-    one of the passages was found by an alias, return [].
+    `told` yields the terms of each text and is read until no name is missing. If all names are
+    missing, but one of the passages was found by an alias, return [].
     """
     missing = list(names)
     for terms in told if names else ():

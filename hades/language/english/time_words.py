@@ -1,4 +1,4 @@
-"""Time words: the time in the words of a question, and what the question wants of it.
+"""Time words: the time in the words of a question, and what the question asks about that time.
 
 At every word, from left to right, a rule tries to read an adverbial: a preposition with a period
 (`in the last week of September`) or with an event that the caller has to look up (`before the
@@ -76,9 +76,9 @@ _EVENT = _whole(
 """An event, up to the end of its clause."""
 _ONE_DAY = timedelta(days=1)
 _ON_AT_MOST = timedelta(days=4)
-"""The longest period after `on`: a day, a weekend or Christmas, not a month."""
+"""The longest period that may follow `on`: a day, a weekend or Christmas, but not a month."""
 _CHANGES_FROM = timedelta(days=180)
-"""In a shorter window, a list of things done is wanted, not of versions."""
+"""In a shorter window, a question for changes wants a list of things done, not of versions."""
 _NEXT_DATE = lazy_pattern(r"^(?:and |so )?when (?:is|are|am|do|does|will)\b(?:.*(\bnext\b))?")
 _NOTED = lazy_pattern(r"\b(?:noted?|wrote|written|logged|recorded)\b")
 _WHY = lazy_pattern(r"\b(?:why|where)\b")
@@ -99,7 +99,7 @@ _PLAIN_WORDS = word_set(
     calendar diary agenda due appointment appointments else so and all happens look looks looking
     like need done weekend week"""
 )
-"""Words of a question that asks for everything of a time to come: `what do I have`."""
+"""Words of a question that asks for everything in a future time: `what do I have`."""
 _PLANS = lazy_pattern(
     r"^(?:which|what|any) \w+(?: \w+)? (?:are there|do (?:i|we) have|are (?:we|i)\b)"
     r"|\b(?:planned|scheduled|coming up|appointments?|calendar|diary|agenda|deadlines?)\b"
@@ -173,7 +173,7 @@ def _is_short(time: TimeWords) -> bool:
 
 
 def asks_for_plans(question: str, time: TimeWords) -> bool:
-    """Return whether a question asks for what is to come at a time: `what do I have next week`."""
+    """Return whether a question asks for plans at a time: `what do I have next week`."""
     asked = _words_asked(question, time)
     return _is_plain(asked.split()) or _PLANS.search(asked) is not None
 
@@ -190,7 +190,8 @@ def asks_for_everything(question: str, time: TimeWords) -> bool:
 
 
 def asks_for_next(question: str) -> bool | None:
-    """Return None if no `when` asks for a future date, else whether the question says `next`."""
+    """Return whether a question for a future date says `next`; None if it asks for no future
+    date."""
     match = _NEXT_DATE.match(_words_asked(question, None))
     return match and match[1] is not None
 
@@ -224,7 +225,7 @@ class _Tense(NamedTuple):
 
 class _Adverbial(NamedTuple):
     kind: TimeKind
-    places: tuple[tuple[int, int], ...]  # of the time's words, then of its event's
+    places: tuple[tuple[int, int], ...]  # of the words of the time, then of those of its event
     since: datetime | None = None
     until: datetime | None = None
 
@@ -241,7 +242,7 @@ def _tense(words: tuple[str, ...]) -> _Tense:
 
 def _find(words: QuestionWords, tense: _Tense) -> _Adverbial | None:
     """Return the first time in the main clause, else the first in a relative clause."""
-    # where the relative clause begins; 0: the main clause
+    # where the relative clause begins; 0 in the main clause
     in_clause = None
     clause = 0
     for at, word in enumerate(words.words):

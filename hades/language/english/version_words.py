@@ -33,7 +33,7 @@ SAYS_CHANGE = lazy_pattern(
     rf"|transferred|renamed|{changes('over')})\b",
     re.IGNORECASE,
 )
-"""Words by which a sentence tells a change, also in a note of another topic."""
+"""Words by which a sentence tells a change, even in a note on another topic."""
 _FORMS = dict(
     pair.split("=")
     for pair in word_set(

@@ -1,7 +1,7 @@
 """Written times: the times in files of other programs and people.
 
-A reader has no clock, so `yesterday` is not read, nor is an ambiguous date (`03/04/2024`). A time
-that is not read is kept as text.
+A reader has no clock, so it cannot parse `yesterday`, and it does not guess at an ambiguous date
+(`03/04/2024`). A time that is not parsed is kept as text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ YEAR = 4
 MONTH = 7
 DAY = 10
 MINUTE = 16
-"""Precisions of a time, in characters of its ISO form."""
+"""The precision of a time, as the number of characters of its ISO form."""
 
 _ISO = lazy_pattern(r"\d{4}-\d{2}-\d{2}[t ]\d{2}:\d{2}[\d:.]*(?:z| ?[+-]\d{2}:?\d{2})?")
 _NUMBER = lazy_pattern(r"\d{9,17}(?:\.\d{1,9})?")
@@ -36,7 +36,7 @@ class WrittenTime:
 
     at: datetime
     precision: int
-    """How many characters of `2023-05-08 13:56` are known."""
+    """How many characters of a form such as `2023-05-08 13:56` are known."""
 
     @property
     def shown(self) -> str:

@@ -29,11 +29,11 @@ from hades.recall.rank.ranking import Ranking
 from hades.recall.run import AskedQuestion, Run, Stage
 
 CHAIN_AT_LEAST = 0.2
-"""An answer in several steps that is less likely is not shown."""
+"""An answer in several steps is shown from this probability on."""
 ALONE_FROM = 0.85
-"""A fact with this probability answers alone; no further steps are searched. A judgement."""
+"""A fact with this probability answers alone; no further steps are searched. Not measured."""
 CHAINED_NOTES = 2
-"""The most notes that are shown because they answer in several steps."""
+"""The most notes that are shown because they are steps of an answer."""
 
 
 def answer(
@@ -114,8 +114,8 @@ def _facts(
     encoder: Encoder,
     passages: Sequence[Passage],
 ) -> tuple[list[Fact], list[Passage]]:
-    """Return the facts that a question means or that answer it in several steps, and the notes
-    that do."""
+    """Return the facts that a question means, and the facts and notes that answer it in several
+    steps."""
     plan = stage.run.plan
     reader = reader_of(encoder) if plan.reranker.reader else None
     facts = find_facts(stage, search, encoder, reader, plan.facts)
@@ -125,7 +125,7 @@ def _facts(
     if search.time.wants_happenings or not search.question.two_steps:
         return facts, []
     if not facts and not (search.query.mask & search.query.notes).any():
-        return facts, []  # steps over documents are taken by reading on
+        return facts, []  # for documents, `read_on` finds the next step
     if facts and facts[0].score >= ALONE_FROM:
         return facts, []
     if stage.is_late("answers in several steps"):

@@ -45,9 +45,9 @@ READ_AT_MOST = 6
 KEPT = 2
 """The best of them, which are continued."""
 NOTES_NEAR = 12
-"""The notes nearest to a chain, among which those about one of its names are looked for."""
+"""How many of the notes nearest to a chain are searched for one of its names."""
 FACTS_OF_NOTE = 64
-"""The facts that share most words with a note, whose ends are looked for in it."""
+"""The most facts, those that share most words with a note, whose ends are searched for in it."""
 NOTE_CHARACTERS = 400
 NOTE_TERMS = 40
 LEADING_CHARACTERS = 140
@@ -55,13 +55,11 @@ LEADING_CHARACTERS = 140
 LOGIT = 0.69
 HOP = 2.83
 CONSTANT = -1.2
-"""Weights of a chain's logit: the reader's logit, and the cosine of the last step with the hop
-encoder's vector. Learnt on `steps_dev` of `evals/trust` and on 37 questions of `evals/home` and
-`evals/studio`. The constant was learnt as -2.69, with which too many chains rank below their first
-step; the value here was chosen on `steps_dev`."""
+"""Weights of a chain's logit: of the reader's logit, and of the cosine of the last step with the
+hop encoder's vector. Learnt, but for the constant, which was chosen by hand
+(docs/lab/details.md)."""
 LATER = 1.0
-"""A chain to an older version of a note is kept only if its logit exceeds that of a chain to a
-later version by more than this."""
+"""A chain to an older version of a note must beat the chain to a later version by this logit."""
 ENOUGH = 1.0
 """If a chain has at least this logit, chains with more steps are not searched for."""
 
@@ -168,7 +166,7 @@ class Chains:
         )
 
     def _with_edge(self, chain: _Chain, edge: Edge) -> _Chain:
-        """Return a chain with one more fact, which leads on to its end that is new."""
+        """Return a chain with one more fact; the end of the fact that is new leads on."""
         rows = self._query.edges
         own = rows["id"] == edge.id
         keys = set[str]()
@@ -191,7 +189,7 @@ class Chains:
         )
 
     def _nodes_in(self, text: str, key: str) -> tuple[frozenset[int], set[str]]:
-        """Return the nodes, and their names' keys, that have facts and stand in a text."""
+        """Return the nodes with facts whose names are in a text, and the keys of these names."""
         query = self._query
         held = self._held
         rows = self._query.edges
@@ -263,7 +261,7 @@ class Chains:
         for number, id_ in zip(numbers, ids, strict=True):
             one = placed.get(id_)
             if one is None or f" {_leaf(one.chunk.topic)} " in self._asked:
-                continue  # a question that names it does not lead there in steps
+                continue  # a question that names the topic needs no steps to reach it
             topic = one.chunk.topic
             text = f" {name_key(_short(one.chunk.text))} "
             if any(id_.startswith(f"{topic}@") for id_ in chain.ids):
@@ -281,7 +279,7 @@ class Chains:
 
 
 def _lasting(chains: Sequence[_Chain]) -> list[_Chain]:
-    """Return the chains without those to a version of a note if a later one is about as likely."""
+    """Leave out chains to a version of a note if a chain to a later version is about as likely."""
     ends = [(chain, chain.last.chunk) for chain in chains if isinstance(chain.last, PlacedChunk)]
     gone = {
         old.ids

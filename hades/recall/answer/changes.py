@@ -60,12 +60,12 @@ def from_versions(recall: Recall) -> Answer | None:
         reply = _Versions(recall).end()
     if not reply:
         return None
-    # The reader judged whether one sentence answers, not whether versions do.
+    # The reader judged single sentences, which says nothing about an answer from versions.
     return Answer(recall.question, tuple(reply), replace(recall, answered=None))
 
 
 def quote_version(passage: Passage, number: int, asked: Question, *, spans: bool) -> Sentence:
-    """Return a version as a sentence: its topic, its text and its date; `spans`: until when too."""
+    """Return a version as a sentence: its topic, text and date; with `spans`, also its end."""
     when = day(passage.valid_from)
     if spans and passage.valid_to is not None:
         when = f"from {when} to {day(passage.valid_to)}"
@@ -111,7 +111,7 @@ class _Versions:
         days = {plain_form(word) for word in asked} & {*WEEKDAYS}
         names = {term for term, weight in terms.weights.items() if weight >= NAME_WEIGHT}
         self.values = frozenset(names | days)
-        """The names, numbers and days of the question; `plain` has its other terms."""
+        """The names, numbers and days of the question; `plain` has all other terms."""
         common = (word for word in asked if stem(word) in terms.weights.keys() - names)
         self.plain = frozenset(map(plain_form, common)) - FRAME - days
         self.terms = self.values | self.plain
@@ -178,7 +178,8 @@ class _Versions:
         return [version.sentence for version in self.own[at : at + 2]]
 
     def _telling(self) -> list[_Version]:
-        """Return the versions that tell how the thing asked about changed; [] if there is one."""
+        """Return the versions that tell how the thing asked about changed; [] if there is only
+        one."""
         about = self.terms - self.named
         kinds = {
             kind
@@ -259,8 +260,8 @@ class _Versions:
         return [last.replied("No")] if is_over else []
 
     def _has_ended(self, part: str) -> bool:
-        """Return whether a sentence says that the state asked about ended; `moved to` it is a
-        start."""
+        """Return whether a sentence says that the state asked about ended. “Moved to X” begins
+        X."""
         for match in ENDED.finditer(part):
             new = TO_NEW.match(part, match.start())
             if not (new and (self.terms - self.named) & _terms_of(part[new.end() :])):
@@ -290,7 +291,7 @@ class _Versions:
     def _changes_counted(self) -> list[Sentence]:
         """Count how often the thing asked about got another value; [] if it never did.
 
-        The first sentence has the count, the others are of the versions with a new value.
+        The first sentence has the count; the others quote the versions with a new value.
         """
         about = self.terms - self.named
         telling = [row for row in self.own if about & row.text_terms] or self._telling()
@@ -304,7 +305,8 @@ class _Versions:
         return [rows[0].replied(many), *(row.sentence for row in rows[1:])]
 
     def _values(self, row: _Version) -> object:
-        """Return the values in a version's sentences about what is asked; without any, the text."""
+        """Return the values in a version's sentences on the question; its text if there are
+        none."""
         about = self.terms - self.named
         parts = [part for part in row.parts if about & _terms_of(part)]
         told = " ".join(parts) or row.passage.chunk.text
@@ -312,7 +314,7 @@ class _Versions:
         return own if any(own.values()) else told
 
     def _is_done(self, row: _Version, part: str) -> bool:
-        """Return whether a sentence says that what is counted was done."""
+        """Return whether a sentence says that the thing to count was done."""
         own = done_in(part) | terms_in(part) & self.values
         return self.terms <= own | row.named and not UNREAL.search(part)
 

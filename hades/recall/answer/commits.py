@@ -48,8 +48,9 @@ def commit_edges(
 ) -> list[Edge]:
     """Return the edges that answer a question about the commits of files within a time.
 
-    There is an edge for each commit, newest first. If the first or the last commit is wanted, there
-    is one for each file; if authors are, one for each author of a file, most commits first.
+    There is an edge for each commit, newest first. If the question wants the first or the last
+    commit, there is one for each file; if it wants authors, one for each author of a file, those
+    with most commits first.
     """
     rows = [row for row in _commits(query, files) if _is_within(row, time)]
     if wanted != AUTHORS:

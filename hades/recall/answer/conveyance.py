@@ -13,7 +13,7 @@ from hades.domain.answer import Conveyance
 from hades.recall.run import Run
 
 ALPHA = 1.7
-"""As in source document 002. It was not confirmed by measuring (docs/lab/recall.md)."""
+"""As in HiRAG × PathRAG. Measurements did not confirm it (docs/lab/recall.md)."""
 _DIGITS = 4
 
 

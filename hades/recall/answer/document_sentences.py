@@ -4,7 +4,7 @@ A sentence is scored by the share of the question's words it has, by its cosine,
 passage, and by whether it has what the question wants: a name for a person, a date, a number or a
 reason. Many questions take two steps, so pairs of sentences are also scored: the first has part of
 the question and names what the second is about. If no sentence scores enough, the best one is given
-with doubt; the answer is empty only if none shares a word with the question.
+as doubtful; the answer is empty only if no sentence shares a word with the question.
 """
 
 from __future__ import annotations
@@ -37,11 +37,10 @@ SENTENCES_AT_MOST = 3
 SENTENCES_READ = 200
 """The most sentences of all passages together, in the order of rank."""
 SENTENCES_ENCODED = 8
-"""The best sentences that are encoded; most of the cost, about 10 ms of a core for each with the
-built-in encoder. Of 203 questions of half 1, 12 answered one fewer, 6 three fewer and 4 six fewer;
-of 218 of half 0, 12 answered four more (docs/lab/measurements.md)."""
+"""How many of the best sentences are encoded. With fewer, fewer questions are answered; each costs
+about 10 ms of a core (docs/lab/details.md)."""
 FIRST_STEPS = 12
-"""The best sentences that are tried as the first of a pair."""
+"""How many of the best sentences are tried as the first of a pair."""
 SENTENCE_CHARACTERS_AT_MOST = 500
 """A longer sentence is a table: only its beginning is shown."""
 QUOTE_CHARACTERS_AT_MOST = 2_000
@@ -61,12 +60,11 @@ WHOLE_SHARE_OF_BEST = 0.85
 ALIKE = 0.7
 """The share of common words from which two sentences say the same."""
 HEADING_SHARE = 0.5
-"""The weight of a word that only the heading or the topic's name has."""
+"""The weight of a word that stands only in the heading or the topic's name."""
 TITLE_WEIGHT = 0.2
 NAMED_WEIGHT = 0.1
 """The bonus of a pair whose second passage has a title that the first sentence names, or whose
-second sentence shares a name. Chosen on half 0 of MuSiQue, 2Wiki and HotpotQA; half of both values
-gives much the same."""
+second sentence shares a name. Halving both values changes little."""
 
 SMALL_TALK_WORDS = 6
 

@@ -1,4 +1,4 @@
-"""Events: the times that the notes of an answer speak of, and what was moved or cancelled since."""
+"""Events: the times that the notes of an answer mention, and what was moved or cancelled since."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hades.language.english.terms import terms_in
 from hades.recall.find.results import SearchQuery
 
 REPLACING_READ = 64
-"""The newest notes that move or cancel something, of those that a question reads."""
+"""How many notes that move or cancel something one question reads, the newest first."""
 _CHANGES = {
     stem(verb) for use in ("value", "decided", "arranged") for verb in changes(use).split("|")
 }
@@ -57,8 +57,8 @@ def with_events(
 ) -> list[Passage]:
     """Return the passages; those that are notes with the times they speak of.
 
-    If the question asks for what is to come, a time that is past or at which something no longer
-    takes place is `over`.
+    If the question asks for the future, a time is `over` if it is past or its event was moved or
+    cancelled.
     """
     later = _replacing(search) if search.time.by_event else []
     is_next = not search.time.ahead and bool({Sign.TO_COME, Sign.NEXT} & search.question.signs)
@@ -84,7 +84,7 @@ def with_events(
 
 
 def _replacing(search: SearchQuery) -> list[_Replacing]:
-    """Read the sentences, of all notes known at the moment, that move or cancel something."""
+    """Return the sentences that move or cancel something, from all notes known at the moment."""
     query = search.query
     indexes = search.query.indexes
     known = query.graph.visible | indexes.earlier(query.space, query.as_of)

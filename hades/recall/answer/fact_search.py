@@ -31,11 +31,10 @@ from hades.recall.rank.note_candidates import topic_name
 from hades.recall.run import Stage
 
 CANDIDATES = 40
-"""Facts near in meaning whose names are compared with the question."""
+"""How many of the facts nearest in meaning have their names compared with the question."""
 SAID_AT_MOST = 16
-"""The most facts without a vector that one question encodes, chosen by shared words. The built-in
-encoder takes 2 ms of one core per fact. Right answers of `evals/facts`: 77 % with none, 88 % with
-16, 89 % with 40, and 89 % when all facts have vectors."""
+"""The most facts without a vector that one question encodes, chosen by shared words. More of them
+hardly add right answers (docs/lab/details.md)."""
 NEAR_UNKNOWN = 0.5
 """The similarity assumed for a fact that shares words with the question but cannot be encoded."""
 COSINE = 6.2
@@ -43,24 +42,22 @@ SAID = 1.7
 BOTH = 1.5
 RELATION = 0.6
 CONSTANT = -5.7
-"""Weights of a fact's logit: the cosine, then the share of words that the question contains: of the
-name of the better covered end, of the name of the other end, and of the relation. Learnt on
-half of the questions of `evals/facts`."""
+"""Weights of a fact's logit: the cosine, and the shares of words that the question contains of the
+name of the better covered end, of the other end's name, and of the relation. Learnt on half of the
+questions of `evals/facts`."""
 ENDED = 1.5
 """The bonus of a fact that no longer holds, if the question asks for the past."""
 CHANCE_AT_LEAST = 0.02
 """A less likely fact is not shown."""
 FACTS_READ = 6
 READ_WITHIN = 2.0
-"""The reader judges at most FACTS_READ facts, with logits at most READ_WITHIN below the best one's.
-On `training/facts` it then misses no fact that it would find among all candidates."""
+"""The reader judges at most FACTS_READ facts, with logits at most READ_WITHIN below the best
+one's."""
 LIKELY = 0.43
 READ = 0.69
 READ_CONSTANT = 0.7
 """Weights of a fact's logit before reading and of the reader's logit, and a constant. Learnt on
-`training/facts` and `evals/facts`. With its own domain left out, the first fact is right for 97 %
-of the questions of `training/facts` that have an answer, and for 91 % of those of `evals/facts`
-whose fact was read."""
+`training/facts` and `evals/facts` (docs/lab/details.md)."""
 
 
 def find_facts(
@@ -76,7 +73,7 @@ def find_facts(
     held = held_facts(query, asked) if limit else np.zeros(0, np.int64)
     if not len(held):
         return []
-    # Facts are narrowed to the time asked about already; its words would match dates in names.
+    # The facts are already narrowed to the time asked about. Its words would match dates in names.
     question = search.question.untimed
     read = _candidates(stage, search, encoder, question, held)
     spread = Counter(word for fact in read for word in set().union(*map(_name, fact.ends)))
@@ -170,7 +167,8 @@ def held_facts(query: QueryContext, asked: TimeAsked) -> Ints:
 def _named(stage: Stage, query: QueryContext, question: str, held: Ints) -> Floats:
     """Return, for each fact of `held`, the rarity of its entities that the question names, or 0.
 
-    The fewer facts a thing has, the rarer it is. So a hub does not hide what it is joined to.
+    An entity is rarer the fewer facts it has, so that a hub does not hide the names it is joined
+    to.
     """
     rarity = np.zeros(len(held))
     if "names" not in stage.run.plan.retriever.retrievers or len(held) <= SAID_AT_MOST:
@@ -209,7 +207,8 @@ def _sharing_words(
 
 
 def _numbers_apart(read: Sequence[_NearFact], asked_stems: set[str]) -> list[_NearFact]:
-    """Drop facts about rack 5 if the question names rack 9, unless it names their other end."""
+    """Drop facts about, say, rack 5 if the question names rack 9, unless it names their other
+    end."""
     ends = [[topic_name(name) for name in fact.ends] for fact in read]
     named = {
         end.shape for of_fact in ends for end in of_fact if end.is_named_by_number(asked_stems)
@@ -242,7 +241,7 @@ def _cosines(query: QueryContext, vector: Floats32, ids: Iterable[int]) -> dict[
 
 
 def _nodes_of(query: QueryContext, topics: set[int]) -> list[int]:
-    """Return the nodes that may be ends of topics' edges: the topics and their subjects."""
+    """Return the nodes at which edges of these topics may end: the topics and their subjects."""
     subjects = query.store.changefeed.since("subjects", 0)
     return [
         *(NodeKind.TOPIC.node(topic) for topic in topics),

@@ -21,7 +21,7 @@ from hades.recall.find.results import SearchQuery
 from hades.recall.run import Run, Stage
 
 VERSIONS_READ_AT_MOST = 50
-"""The most versions read of one topic; those that say nothing new are not shown."""
+"""How many versions of one topic are read at most; versions that say nothing new are not shown."""
 TOPICS_READ = 2
 """The best notes whose other versions are read for a question about versions."""
 _JUST_BEFORE = timedelta(microseconds=1)
@@ -98,7 +98,7 @@ def _said_before(
         new = [chunk for chunk in chunks if chunk.text.strip() not in known]
         known = known | {chunk.text.strip() for chunk in new}
         if new:
-            # The chunk with most of the question's words; among equals, the first.
+            # the chunk with most words of the question; the first one if several have as many
             best = max(new, key=lambda c: len(terms & {*stems(f"{c.heading} {c.text}")}))
             passage = state_passage(state, best, "history", 1.0, 1.0, from_micros(query.valid))
             yield replace(passage, score=0.0, belief=leading.belief)

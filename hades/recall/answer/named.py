@@ -1,4 +1,4 @@
-"""Names asked about: those that the memory lacks, and those that a topic does not speak of."""
+"""Names in the question: those that the memory lacks, and those that a topic never mentions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from hades.recall.query_context import QueryContext
 from hades.recall.question.reading import names_of
 
 TEXTS_READ = 5
-"""The passages with the highest BM25 for a name, in which it is looked for."""
+"""How many passages, those with the highest BM25 for a name, are searched for it."""
 
 VERSIONS_READ = 32
-"""The newest passages of a topic, in which the question's names are looked for."""
+"""How many of a topic's newest passages are searched for the question's names."""
 
 
 def names_asked(question: Question, language: str = "") -> list[QuestionName]:
@@ -46,7 +46,7 @@ def unknown_names(
 ) -> tuple[str, ...]:
     """Return the names in a question that no text and no fact of the memory contains.
 
-    `passages` and `facts` were found already and are read first. Texts of any version are searched.
+    `passages` and `facts` are results so far, which are read first. All versions are searched.
     """
     texts = (*map(text_around, passages), *facts)
     language = next(filter(None, (language_of(one.chunk.text) for one in passages)), "")

@@ -1,6 +1,6 @@
 """Overview: questions about a longer time, answered from summaries.
 
-It is algorithm 6 of source document 003.
+It is algorithm 6 of TracingRAG.
 
 “What happened last month?” wants the month, not the most similar passage. So the summaries of that
 time are read: monthly, weekly or daily ones by its length, finer ones where these are missing, and
@@ -57,13 +57,13 @@ from hades.store.summaries import StateOfPeriod, StoredSummary
 
 STAGE = "summaries"
 STATES_READ = 1_000
-"""The most states read, the last ones, of days that are in no summary."""
+"""How many states of days without a summary are read, the last ones first."""
 LIKELY = 0.9
 FEW_STATES = 5
-"""Up to so many states of less than a month are told by ordinary recall, if no summary has them;
-more would not all have room there."""
+"""If no summary has the states of less than a month, ordinary recall answers from up to this many
+of them. It has no room for more."""
 TALKS = word_set("call chat conversation discussion interview meeting session")
-"""Words in the name of a note about something that was talked about."""
+"""Words that name a conversation or a meeting in the name of a note."""
 
 
 def overview(
@@ -105,7 +105,7 @@ def overview(
         lines = [read_lines(texts[row.id]) for row in covering if row.id in texts]
         left_out = 0 if topical else sum(map(read_left_out, texts.values()))
         missing = days.difference(*(row.period.days for row in covering if row.id in texts))
-        # Without summaries, only a question for everything that happened is answered from states.
+        # Without summaries, states answer only a question for everything that happened.
         if missing and (covering or (wanted is None and not general)):
             if covering:
                 first = day(from_micros(min(missing) * DAY_MICROSECONDS))
@@ -192,7 +192,7 @@ def _covering(
 ) -> Iterator[StoredSummary]:
     """Yield the summaries within a time that cover days, the coarsest allowed level first.
 
-    With `every`, finer ones of the same days follow: they say more about one thing.
+    With `every`, finer ones of the same days follow, because they say more about a single thing.
     """
     left = set(days)
     for summary in sorted(saved, key=lambda summary: (-summary.level, summary.valid_from)):
@@ -207,7 +207,7 @@ def _unsummarised(
 ) -> tuple[list[tuple[str, Cited]], int]:
     """Return lines of states that no summary covers, and how many more there are.
 
-    At level 0 these are all lines, else as many as a summary has. `talk` wants no told facts.
+    At level 0 all lines are returned, else as many as a summary has. With `talk`, no told facts.
     """
     since, last = (from_micros(states[at].valid_from) for at in (0, -1))
     until = last.replace(hour=23, minute=59, second=59, microsecond=999_999)
@@ -225,7 +225,7 @@ def _unsummarised(
 def _about(
     topical: frozenset[str], lines: Sequence[Sequence[tuple[str, Cited]]], *, must: bool
 ) -> list[tuple[str, Cited]]:
-    """Return the lines that contain a `topical` term, one line of each summary in turn.
+    """Return the lines that contain a term of `topical`, taking one line of each summary in turn.
 
     If no line contains one, return all lines, or with `must` none.
     """

@@ -26,7 +26,7 @@ from hades.store.records import Phase
 ENTITIES_AT_MOST = 20
 """The most names shown with a passage."""
 RELEVANT = 0.01
-"""The belief that a passage beyond the usual number needs, however large the budget."""
+"""The least belief of a passage beyond the usual number, however large the budget."""
 
 
 def choose_passages(
@@ -110,9 +110,9 @@ def _with_current(
 ) -> dict[int, PlacedChunk]:
     """Add the current version of each note of which only earlier versions were chosen.
 
-    Passages are keyed by their place in the ranking. Without room, the current version replaces the
-    last passage of another topic, or else the last version of its own note. It replaces nothing of
-    another topic if the belief in the chosen version is below SHARE_OF_BEST.
+    Passages are keyed by their place in the ranking. If there is no room, the current version
+    replaces the last passage of another topic, or else the last version of its own note. If the
+    belief in the chosen version is below SHARE_OF_BEST, passages of other topics stay.
     """
     ranked = ranking.numbers.tolist()
     current = ranking.current

@@ -1,7 +1,7 @@
-"""Reasons that changed: what holds of a topic whose fact was replaced, and what held before.
+"""Reasons that changed: the fact that holds for a topic now, and the fact that it replaced.
 
-“Why don't we use approach X?” is asked of a reason that may have ended. The answer says what holds
-and since when, and then the reason before, with the time for which it held.
+“Why don't we use approach X?” asks for a reason that may have ended. The answer says what holds now
+and since when, then the earlier reason with the time for which it held.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from hades.recall.query_context import QueryContext
 from hades.recall.rank import belief
 
 REPLACED_READ = 16
-"""The most ended edges of a topic, the latest, that are read."""
+"""How many ended edges of a topic are read, the latest first."""
 
 
 def replaced_facts(query: QueryContext, topic: str, facts: Sequence[Fact]) -> list[Fact]:
-    """Return the facts of a topic that were replaced and those that replaced them, if not found.
+    """Return the replaced facts of a topic and their replacements, if `facts` lacks them.
 
     They say what the reason was before, and since when another one holds.
     """
@@ -45,7 +45,7 @@ def replaced_facts(query: QueryContext, topic: str, facts: Sequence[Fact]) -> li
 
 
 def from_reasons(recall: Recall) -> Answer | None:
-    """Answer a question for a reason from a fact of the best topic that was replaced, if any."""
+    """Answer a question for a reason from a replaced fact of the best topic, if there is one."""
     if recall.intent is not Intent.WHY:
         return None
     topic = recall.passages[0].chunk.topic if recall.passages else ""

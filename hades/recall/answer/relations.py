@@ -42,14 +42,14 @@ from hades.store.store import Store
 
 NAMED_AT_MOST = 50
 NAMES_TOLD = 5
-"""The most things of one short name whose edges are read, and that a message names."""
+"""The most things with the same short name whose edges are read and whom a message lists."""
 QUOTED_CHARACTERS = 200
 NAMES = "names"
 NAMING_WEIGHT = 0.5
-"""The relation of code that only names a symbol: a call on an object of an unknown class, a
-function passed as an argument, an exception that is caught."""
+"""The relation for code that names a symbol without a known relation: a call on an object of an
+unknown class, a function passed as an argument, an exception that is caught."""
 NAMING_AT_MOST = 500
-"""A name that more passages contain is too common to count."""
+"""A name in more passages than this is too common to count."""
 
 _USES = ("calls", "extends", "imports")
 _RELATIONS = {"tests": _USES, "uses": _USES}
@@ -63,7 +63,7 @@ PlacedEdges = list[tuple[int | None, Edge]]
 
 @dataclass(frozen=True, slots=True)
 class RelationAsked:
-    """The edges a question asks for: of these relations, to or from these nodes."""
+    """A question for edges: which relations, and to or from which nodes."""
 
     relations: tuple[str, ...]
     direction: Direction
@@ -105,7 +105,7 @@ def relation_asked(store: Store, scope: Scope, question: Question) -> RelationAs
                 nodes = files_called(store, scope, name)
             else:
                 nodes = _meant(store, scope, name, names, paper=paper)
-            # "The code of X" may be an ordinary question about X.
+            # "the code of X" may be an ordinary question about X
             if nodes and (relation != IMPLEMENTS or _has(store, scope, nodes, relation)):
                 relations = _RELATIONS.get(relation, (relation,))
                 return RelationAsked(relations, meant.direction, relation == "tests", nodes)
@@ -225,7 +225,7 @@ def _place(edge: Edge) -> str:
 def _order(edge: Edge, relations: Sequence[str]) -> tuple[bool, bool, bool, int]:
     place = _place(edge)
     tail = symbol_tail(edge.target.name)
-    # Calls of an unknown class, and prose that is not about the thing, come later.
+    # calls on unknown classes, and prose about something else, come last
     aside = (
         tail.lower() not in place.lower()
         if edge.relation == "documents"
@@ -288,7 +288,8 @@ def _naming(
 
 
 def _named_at(text: str, symbol: str) -> tuple[int, int] | None:
-    """Return the first span in which code names a symbol without defining or importing it."""
+    """Return the first span where code uses the name of a symbol without defining or importing
+    it."""
     for form in spellings(symbol):
         for match in form.finditer(text):
             line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()].lstrip()

@@ -1,8 +1,8 @@
-"""Sources of answers: one list, of which the first that fits a question is quoted.
+"""Sources of answers: one list; the first source that fits a question answers it.
 
-Each source says whether it fits what was asked and found, and quotes its evidence. The first that
-fits and has evidence answers. Briefs and summaries of a time need no search: the functions in
-`UNSEARCHED` read their lines.
+Each source says whether it fits the question and the results, and quotes its evidence. The first
+source that fits and has evidence answers. Briefs and summaries of a time need no search: the
+functions in `UNSEARCHED` read their lines.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def _from_paths(recall: Recall) -> Answer:
 def _from_themes(recall: Recall) -> Answer:
     """Answer a question for an overview with each theme and sentences about it.
 
-    They are those with the most words of the question, from the summary and from the passages that
-    the theme cites; else the first of the summary.
+    The sentences are those with the most words of the question, from the summary and from the
+    passages that the theme cites, or else the first sentence of the summary.
     """
     told = []
     topical = recall.asked.topical

@@ -1,7 +1,7 @@
 """Standing: how a told fact is shown if a later note disputes it or a later fact replaces it.
 
-A note never changes a told fact by itself, so the fact is settled until somebody decides. An answer
-says the fact, then what the later note says, then that the change waits for review.
+A note never changes a told fact by itself: somebody must decide. Until then an answer states the
+fact, then what the later note says, then that the change waits for review.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from hades.recall.rank import belief
 from hades.store.store import Store
 
 DISPUTED_SHARE = 0.5
-"""The share of its belief that a disputed fact keeps. Two sources differ; nobody has decided."""
+"""The share of its belief that a fact keeps while a dispute about it is undecided."""
 
 
 def with_disputes(store: Store, space: int, facts: Iterable[Fact]) -> list[Fact]:
-    """Return the facts; those with a waiting proposal against them tell both sides.
+    """Return the facts; if a waiting proposal disputes one, its text has both sides.
 
     The belief in such a fact is reduced to DISPUTED_SHARE.
     """
@@ -30,7 +30,7 @@ def with_disputes(store: Store, space: int, facts: Iterable[Fact]) -> list[Fact]
 
 
 def believe_ended_less(facts: Sequence[Fact]) -> list[Fact]:
-    """Return the facts; one that ended is believed less than the fact that holds instead.
+    """Return the facts, with less belief in an ended fact than in the one that holds instead.
 
     That is the fact that replaced it, or else a current one of the same source and relation.
     """
@@ -68,7 +68,7 @@ def _told(store: Store, space: int, fact: Fact) -> Fact:
 
 
 def _is_against(proposal: Proposal, edge: Edge) -> bool:
-    """Return whether a proposal would end an edge, directly or by an exclusive other target."""
+    """Return whether a proposal would end an edge, directly or by another exclusive target."""
     ends = ends_of(edge)
     fields = proposal.fields
     same = [fields.get(name) == ends[name] for name in ENDS_OF_EDGE]

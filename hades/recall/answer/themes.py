@@ -25,10 +25,10 @@ from hades.recall.query_context import QueryContext
 from hades.recall.run import Run, Stage
 
 VOTERS = 200
-"""The best passages by meaning and words that vote for their clusters. This and the next value were
-chosen on the even half of the overview questions over papers (evals/overview)."""
+"""How many of the best passages, by meaning and words, vote for their clusters. Chosen, like the
+next value, on half of `evals/overview`."""
 VOTES_AT_LEAST = 0.1
-"""The share of the votes that a theme needs; among few clusters, an even share."""
+"""The share of the votes that a theme needs; if there are few clusters, an even share."""
 THEMES_AT_MOST = 8
 CITES = 3
 """The passages of a theme that are cited."""
@@ -53,7 +53,8 @@ def find_themes(run: Run, retrieved: Retrieved, encoder: Encoder) -> tuple[Theme
         if subject:
             prior = _prior(query, subject, start_encoding(run, encoder, subject), stage)
             voters = best(prior, query.mask, VOTERS)
-            # By the square of the prior, so that the rest of a small memory has no say.
+            # Votes count by the square of the prior, so that the weak passages of a small memory
+            # have no say.
             shares = _shares(arrays, arrays.cluster_of[voters], prior[voters] ** 2)
         else:
             voters = np.zeros(0, np.int64)

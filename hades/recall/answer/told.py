@@ -1,8 +1,8 @@
 """Answers from notes and told facts: whole short texts, each under its name.
 
-Half a note misleads, since a sentence may depend on a reason or a date beside it. So the best notes
-and facts are quoted whole, up to sixty words; of a long note, the sentences with most of the
-question. A list has each item once, and events are in order of time.
+A sentence of a note may depend on a reason or a date in the next one, so half a note misleads. The
+best notes and facts are quoted whole, up to sixty words; of a longer note, the sentences that have
+most of the question. A list has each item once, and events are in order of time.
 """
 
 from __future__ import annotations
@@ -43,18 +43,19 @@ ITEM_WORDS = 20
 FEW_NOTES = 3
 """Up to this many notes on what happened are quoted as sentences; more become a list."""
 FEW_WORDS = 2
-"""If no text found has a word of such a short question, it is about something unknown."""
+"""A question of at most this many words is about something unknown if no text found has one of
+them."""
 FACT_MEANT = 0.3
 FACT_SURE = 0.5
-"""The belief from which a question means a fact even if it names something else, and from which the
-fact is an answer among documents."""
+"""From this belief on, a question means a fact even if it names something else, and the fact
+answers among documents."""
 CHAIN_OF_FACT = 0.75
 CHAIN_OF_NOTE = 0.3
-"""A chain takes the place of its first step from this share of a fact's belief, or from this belief
-if the step is a note."""
+"""A chain replaces its first step if its belief is at least this share of that fact's belief, or at
+least this belief if the step is a note."""
 SHARE_TO_COME = 0.5
-"""The share of the best belief from which a note about the future comes before those about the
-past, if the question asks for a date to come."""
+"""If the question asks for a coming date, a note about the future with at least this share of the
+best belief comes before notes about the past."""
 SHARE_OF_BEST = 0.17
 LIST_SHARE_OF_BEST = 0.05
 """The share of the best belief that an answer, or an item of a list, needs."""
@@ -125,7 +126,7 @@ def from_notes(recall: Recall) -> Answer:
 
 
 def _in_state(units: list[_Unit], terms: QuestionTerms) -> list[_Unit]:
-    """Return the units that tell the state asked for.
+    """Return the units that tell the state that the question asks for.
 
     They are the current units that have all terms of the question, or else all current units.
     """
@@ -147,7 +148,7 @@ def tells_change(text: str, subject: frozenset[str]) -> bool:
 
 
 def _newest_first(units: Sequence[_Unit], terms: QuestionTerms) -> list[_Unit]:
-    """Put later notes that tell a change of the best one's topic before it, all with dates."""
+    """Put later notes that tell how the best note's topic changed before that note, with dates."""
     if not units or units[0].kind != "passage":
         return list(units)
     best, *others = units
@@ -217,8 +218,8 @@ def _to_come_first(recall: Recall, units: list[_Unit]) -> list[_Unit]:
 
 
 def _with_chains(units: Sequence[_Unit]) -> list[_Unit]:
-    """Put the likeliest chain, if it is likely enough, in the place of its first step, which it
-    repeats."""
+    """Replace the first step of the likeliest chain with the chain, which repeats it, if it is
+    likely enough."""
     chain = max((unit for unit in units if unit.via), key=lambda unit: unit.belief, default=None)
     step = next((unit for unit in units if chain and unit.id == chain.via[0]), None)
     if chain is None or step is None:
@@ -233,12 +234,12 @@ def _with_chains(units: Sequence[_Unit]) -> list[_Unit]:
 
 
 def _unterms_in(recall: Recall, units: Sequence[_Unit]) -> tuple[str, ...]:
-    """Return what the question names and the memory lacks.
+    """Return the names in the question that the memory lacks.
 
-    If a likely fact comes first, the question may use another word for its relation, so names of
-    one word are not reported; if the reader is sure of a note whose topic has no number, numbers
-    are not. If no reader read notes, though there was time, and no text found has a word of a
-    short question, these are its words.
+    If a likely fact comes first, names of one word are not reported, because the question may use
+    another word for the fact's relation. Numbers are not reported if the reader is sure of a note
+    whose topic has no number. If the reader read no notes, though there was time, and no text found
+    has a word of a short question, all its words are reported.
     """
     unknown = recall.unknown
     if units and units[0].kind == "fact" and units[0].belief >= DOUBTED:
@@ -264,8 +265,8 @@ def _unterms_in(recall: Recall, units: Sequence[_Unit]) -> tuple[str, ...]:
 def _is_beside(recall: Recall, units: Sequence[_Unit]) -> bool:
     """Return whether the best text is of a topic without the question's names, or lacks a number.
 
-    These are the best simple signs that a question cannot be answered: 102 is not 103. If the
-    reader is sure that a note answers, numbers are not checked.
+    Bug 102 is not bug 103, so these signs tell best that a question cannot be answered. Numbers are
+    not checked if the reader is sure that a note answers.
     """
     if not units or (units[0].kind == "fact" and units[0].belief >= FACT_MEANT):
         return False
@@ -274,7 +275,7 @@ def _is_beside(recall: Recall, units: Sequence[_Unit]) -> bool:
     numbers = [name for name in names_asked(recall.asked) if name.words[-1][-1].isdigit()]
     if recall.is_surely_answered or not numbers:
         return False
-    # A note seldom has two numbered things, so db07 and db08 may be in two notes.
+    # A note seldom names two numbered things; db07 and db08 may be in two notes.
     first = units[: len(numbers)]
     headings = {n: one.chunk.heading for n, one in enumerate(recall.passages, start=1)}
     around = (headings.get(unit.number, "") if unit.kind == "passage" else "" for unit in first)
@@ -414,7 +415,7 @@ def _when_noted(passage: Passage, *, dated: bool) -> str:
 def _with_dates(text: str, passage: Passage) -> str:
     """Return a text of a note with the times of its sentences in brackets after them.
 
-    If none of the sentences names a time, they go on with the one before them that tells the past.
+    If none of the sentences names a time, they belong to the time of the past sentence before them.
     """
     times = dict[str, str]()
     for event in passage.events:

@@ -1,7 +1,7 @@
 """Answers from units of documents: those that the reader found most likely to answer.
 
-A question that asks for many things is answered with the whole list that the best unit is an item
-of, and a question about how to do something with the steps or the code beside it.
+If the question asks for many things, the answer is the whole list that contains the best unit. If
+it asks how to do something, the answer includes the steps or the code beside that unit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hades.recall.answer.document_sentences import SENTENCES_AT_MOST, alike, sho
 from hades.recall.answer.told import LIST_WORDS, WORDS, sure_facts
 
 SHARE_OF_BEST = 0.3
-"""The share of the best unit's probability that a further one needs."""
+"""A further unit needs at least this share of the best unit's probability."""
 
 
 def from_units(recall: Recall) -> Answer:
@@ -47,8 +47,8 @@ def from_units(recall: Recall) -> Answer:
 def _extended(passage: Passage, text: str, asked: Question) -> str:
     """Return a unit with what belongs to it.
 
-    If the question asks how to do something, that is its whole section, if it is short and has
-    steps or code. If the question asks for that or for many things, it is the whole list.
+    For a question about how to do something, that is the whole section if it is short and has steps
+    or code. For such a question, or one that asks for many things, it is the whole list.
     """
     own = units(passage.chunk.text)
     at = next((unit for unit in own if unit.told == text), None)

@@ -1,9 +1,9 @@
 """Candidates: the hundred passages worth ranking.
 
-Each signal sends its best. A second hop adds passages near to the question and the five strongest
-passages together: the answering passage often shares no word with the question, but does with the
-passage that leads to it. Notes have places of their own, and an earlier version of a note brings
-the version that holds now.
+Each signal sends its best passages. A second hop adds passages that are near to the question and
+the five strongest passages taken together: the passage with the answer often shares words only with
+the passage that leads to it, not with the question. Some places are reserved for notes, and an
+earlier version of a note brings along the version that holds now.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ BY_PRIOR = 40
 BY_SECOND_HOP = 40
 BY_FAR = 60
 BY_RETRIEVER = 10
-"""How many passages each signal sends: about 120 in all, with 91 % of MuSiQue's gold passages."""
+"""How many passages each signal sends; together about 120."""
 STRONGEST = 5
 NOTES_SENT = 40
-"""The notes that are candidates even if other texts have a higher prior."""
+"""How many notes are candidates even if other texts have a higher prior."""
 ABOUT_AS_NEAR = 0.8
 """The minimum ratio of a version's prior to the highest prior of its note. The newest version above
 it is a candidate, too. Chosen by hand."""
@@ -59,7 +59,7 @@ def strongest(seeds: Seeds, walks: Walks) -> Ints:
     """Return the STRONGEST passages: those with the highest sum of walk and prior, best first."""
     walked = walks.joined / max(1e-12, float(walks.joined.max(initial=0.0)))
     both = np.where(seeds.mask, walked + seeds.prior, -1.0)
-    # The sums of the five best by prior bound the result from below, which saves sorting all.
+    # The lowest sum of the best by prior is a lower bound, which saves sorting all passages.
     least = both[seeds.top[:STRONGEST]].min() if len(seeds.top) >= STRONGEST else 0.0
     chunks = np.flatnonzero(both >= least)
     return chunks[np.lexsort((chunks, -both[chunks]))][:STRONGEST]

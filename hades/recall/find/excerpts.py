@@ -19,8 +19,8 @@ from hades.store.excerpt import beside, hop
 from hades.store.store import Store
 
 BYTES_A_CHUNK = 6_500
-"""The bytes of all arrays for each chunk while they are built; later half of it, memory-mapped
-(measured on MuSiQue, with 25 mentions a chunk)."""
+"""The bytes of all arrays per chunk while they are built, as measured with 25 mentions per chunk.
+Afterwards they take half of it, memory-mapped."""
 NEAREST = 300
 SAID = 150
 """The most chunks by meaning and by words."""

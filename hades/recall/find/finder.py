@@ -66,7 +66,7 @@ class Finder:
     """Finds passages; the encoder and the indexes are loaded when first needed."""
 
     excerpt_because = "memory_mb is less than all"
-    """Why a question reads an excerpt, if it does; "" if that is no news."""
+    """Why a question reads an excerpt, if it does; "" if the user need not be told."""
 
     def __init__(self, store: Store, encoder: str) -> None:
         self._store = store
@@ -352,5 +352,7 @@ def chosen_retrievers(retriever: str | Iterable[str] | None) -> tuple[RetrieverN
         raise InvalidInput(f"Name at least one retriever: {', '.join(RETRIEVERS)}.")
     for name in asked:
         if name not in RETRIEVERS:
-            raise InvalidInput(f"There is no retriever {name!r}: {', '.join(RETRIEVERS)}.")
+            raise InvalidInput(
+                f"There is no retriever {name!r}: use one of {', '.join(RETRIEVERS)}."
+            )
     return tuple(name for name in RETRIEVERS if name in asked)

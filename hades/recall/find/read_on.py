@@ -17,12 +17,11 @@ from hades.recall.find.results import SearchQuery, Seeds
 from hades.recall.run import Stage
 
 PASSAGE_CHARACTERS = 250
-"""Characters of a passage that are read. With 200, R@5 of HotpotQA is 0.4 points lower. With 350,
-as in training, it is the same, in 8 ms more (docs/lab/recall.md)."""
+"""How many characters of a passage are read. More only take longer (docs/lab/recall.md)."""
 ADDED_AT_LEAST = 0.25
 """The share of the question's words, by weight, that the second passage must add to be read."""
 SECONDS_AT_LEAST = 0.1
-"""The time that must be left to read on: two passages take 30 ms on two cores."""
+"""Reading on needs this much time left; reading two passages takes 30 ms on two cores."""
 
 
 def read_on(stage: Stage, search: SearchQuery, seeds: Seeds, encoder: Encoder) -> Floats:

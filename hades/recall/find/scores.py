@@ -1,7 +1,7 @@
 """Scores by chunk number: scaling, choosing the best, and lending between neighbours.
 
-A passage lends to its neighbours in the same document: the turn after a question, the
-paragraph after a heading (LoCoMo turn recall at 10: 67.8 without, 77.4 with).
+A turn lends a part of its score to its neighbours in the conversation: the answer often is the turn
+after the question.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LEND_FAR = 0.15
 FOUND_BY_RETRIEVER = 50
 """A passage counts as found by a retriever if it is among this many of its best."""
 ROUNDING = 1e-3
-"""Cosines of the same text differ by less, since its vectors are stored in 8 and in 16 bits."""
+"""Cosines of the same text differ by less than this: its vectors have 8 bits or 16 bits."""
 
 
 def minmax(scores: Floats) -> Floats:
@@ -41,9 +41,8 @@ def scaled(scores: Floats, mask: Flags) -> Floats:
 def lent(graph: GraphView, scores: Floats) -> Floats:
     """Raise each turn's score by a part of the scores up to two turns away in the conversation.
 
-    Squares are added, so one strong neighbour counts for more than two weak ones. Passages of
-    documents that are not conversations keep their scores: lending there costs 4 points of
-    SciFact's nDCG, whose abstracts are cut in two or three.
+    Squares are added, so one strong neighbour counts for more than two weak ones. Passages of other
+    documents keep their scores, because lending makes their ranking worse.
     """
     if not len(graph.turns):
         return np.maximum(scores, 0)

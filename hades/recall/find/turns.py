@@ -1,9 +1,9 @@
 """Turns: the last questions and answers of a conversation, which a question may follow.
 
-A question that refers to what was said before is read with the last question that stands alone,
-and the turns after that one are searched by meaning and words. For any other question all turns
-are. The topics nearest to these turns are candidates and gain in the ranking, unless the question
-names something itself.
+A follow-up question is read together with the last question that stands alone, and only the turns
+after that question are searched by meaning and words. For any other question all turns are
+searched. The topics nearest to these turns become candidates and gain in the ranking, unless the
+question names something itself.
 """
 
 from __future__ import annotations
@@ -23,17 +23,15 @@ from hades.recall.query_context import QueryContext
 from hades.recall.run import Run
 
 TURNS_AT_MOST = 6
-"""Earlier turns are ignored."""
+"""How many turns are used; earlier ones are ignored."""
 TURN_CHARACTERS_AT_MOST = 1_000
 EARLIER = 0.7
 """The weight of a turn; that of the next turn is 1."""
 SPREAD = 0.2
-"""A topic whose prior for a turn is lower than the best by this much counts 1/e as much."""
+"""A topic whose prior for a turn is this much below the best counts 1/e as much."""
 GAIN = 1.0
-"""The gain of the topic nearest to the turns, in standard deviations of the candidates' scores.
-Replayed on 520 questions of three sets of notes: after two turns of the same situation the right
-note is first for 77.1 instead of 69.8 %, after two of another situation for 69.8 %. With a gain of
-2, these are 81.0 and 69.0 %."""
+"""The gain of the topic nearest to the turns, in standard deviations of the candidates' scores. A
+larger gain harms questions that change the subject (docs/lab/details.md)."""
 
 
 def clean_turns(turns: Iterable[str] | None) -> tuple[str, ...]:
@@ -46,7 +44,7 @@ def clean_turns(turns: Iterable[str] | None) -> tuple[str, ...]:
 def gains_of_turns(
     run: Run, query: QueryContext, encoder: Encoder, turns: Sequence[str]
 ) -> Floats | None:
-    """Return what each chunk gains by the turns, by chunk number; None without turns or chunks.
+    """Return the gain of each chunk from the turns, by chunk number; None without turns or chunks.
 
     The unit is a standard deviation of the candidates' scores. All chunks of a topic gain the same.
     """

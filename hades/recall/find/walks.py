@@ -17,14 +17,15 @@ from hades.recall.run import Stage
 
 PRIOR_SHARE = 0.3
 PRIOR_POWER = 4
-"""The far walk starts from names by 1/frequency, and from this share of the prior to this power."""
+"""The far walk starts from names, weighted by 1/frequency, and from this share of the prior raised
+to this power."""
 DAMPING_FAR = 0.75
 EPSILON = 3e-5
-"""With 1e-5, R@5 of HotpotQA and MuSiQue is the same, for 2 to 7 ms more."""
+"""A smaller error bound finds nothing more and takes longer."""
 
 
 def find_walks(stage: Stage, search: SearchQuery, seeds: Seeds) -> Walks:
-    """Walk from the names of the question and from the prior (all 0 if there is no walk)."""
+    """Walk from the names of the question and from the prior; without a walk, all scores are 0."""
     plan = stage.run.plan.graph
     graph = search.query.graph
     nothing = np.zeros(len(seeds.mask))

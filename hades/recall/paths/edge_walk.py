@@ -1,7 +1,7 @@
 """Edge walk: the nodes around a node by edges of some relations, a direction or a least weight.
 
-The arrays of the graph have neither relations nor directions, so the edges of every node on the way
-are read from the store.
+The graph arrays have neither relations nor directions, so the walk reads the edges of every node
+that it reaches from the store.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class EdgeChoice:
 
 
 EDGES_LOOKED_AT = 1_000
-"""`direct` reads the edges of a node only up to this degree; beyond it, path search finds them."""
+"""`direct` reads the edges of a node only if it has at most this many; for others, path search
+finds them."""
 SYMBOLS_NESTED_AT_MOST = 5
 """The most steps from a symbol to its file: a method is in a class, which is in a file."""
 Way = tuple[tuple[Edge, Step], ...]

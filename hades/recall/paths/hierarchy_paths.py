@@ -1,4 +1,4 @@
-"""Paths within the part of the graph that the hierarchy leads to (HiRAG, source document 002).
+"""Paths within the part of the graph that the hierarchy leads to (HiRAG × PathRAG).
 
 Stage A descends from the clusters nearest to a question to entry passages, and gathers the nodes
 around them. Stage B finds the best paths from entry passages to any of these nodes. Without a
@@ -29,7 +29,7 @@ STEPS_AT_LEAST = 2
 SUBJECTS_OF_A_TOPIC = 3
 ENDS_OF_A_SOURCE = 40
 FOUND_MORE = 12
-"""How many times the wanted paths are found by their arcs; the best by relations are returned."""
+"""The search by arcs finds this many times the paths wanted; the best by relations are returned."""
 STEP_BOOSTS = {
     "mentions": 0.4,
     "mentioned in": 0.4,
@@ -38,15 +38,15 @@ STEP_BOOSTS = {
     "title of": 0.4,
     "says": 1.0,
 }
-"""The boosts of steps that are no stated relation, below those of relations (`TYPE_PRIORS`).
-`says` leads from a passage to a subject of its topic."""
+"""The boosts of steps that are not stated relations; they are below those of relations
+(`TYPE_PRIORS`). `says` leads from a passage to a subject of its topic."""
 _NOT_USABLE = -1.0
 """The score of a passage without a vector or outside the question's scope."""
 
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """The limits of stage A, by default those of source document 002."""
+    """The limits of stage A, by default those of HiRAG × PathRAG."""
 
     topics: int = 8
     """Clusters of level 2 at most."""
@@ -93,10 +93,10 @@ def path_scoring(
 def descend(query: QueryContext, question: Floats32, limits: Narrowing) -> CandidateGraph:
     """Descend by beams: clusters of level 2, children of each, passages of each child.
 
-    The candidates are the entry passages, the names and topics next to them, those that these are
-    related to, then members of the chosen clusters and the names that join these, up to the cap.
-    A node's score is its cosine, for a name that of its best passage, divided by
-    1 + demotion · degree.
+    The candidates are, up to the cap: the entry passages, the names and topics next to them, the
+    nodes related to these, then members of the chosen clusters and the names that join them. A
+    node's score is its cosine (for a name, that of its best passage) divided by 1 + demotion ·
+    degree.
     """
     graph = query.graph
     cosine = query.indexes.near(question, query.mask).astype(float)
@@ -151,11 +151,11 @@ def best_paths(
 ) -> list[Path]:
     """Return the best paths of 2 to `longest` edges from entry passages to any candidate.
 
-    Stored bridges from entry passages take part, also those that leave the candidates.
+    Stored bridges from entry passages are included, even those that lead out of the candidates.
 
-    A path's score is that of its edges, times the score of its entry passage compared with the
-    best one. Only the best path between two topics or names is returned. A relation without a boost
-    has that of an unknown relation.
+    A path's score is the score of its edges, times the score of its entry passage relative to the
+    best entry passage. Only the best path between two topics or names is returned. A relation
+    without a boost of its own gets the boost of an unknown relation.
     """
     graph = query.graph
     writer = PathWriter(query)
@@ -220,7 +220,7 @@ def _sources(query: QueryContext, entries: Ints) -> dict[int, list[int]]:
 
 
 def _from_passage(writer: PathWriter, source: int, path: Path) -> Path:
-    """Return a path that starts at a passage: one from a subject of the passage gets a step."""
+    """Return a path as starting at a passage; if it starts at a subject of it, add that step."""
     passage = writer.node(source)
     if path.start == passage:
         return path

@@ -22,11 +22,11 @@ from hades.recall.query_context import QueryContext
 
 ARCS_AT_MOST = 10
 NODES_SEARCHED = 20_000
-"""The most nodes that one search for paths looks at, about a second."""
+"""The most nodes that one search for paths looks at, which takes about a second."""
 SCORED_MORE = 2
 SCORED_AT_LEAST = 10
-"""How many times the limit, and at least how many, paths are found by their arcs; the best by
-relations are returned (source document 000)."""
+"""The search by arcs finds a multiple of the limit, and at least this many paths; the best by
+relations are returned, as in memory-enhanced PathRAG."""
 ARCS_DRAWN_A_NODE = 4
 """The most arcs of a subgraph for each node; the strongest stay, since more are unreadable."""
 RELATED_HOPS = 2
@@ -191,7 +191,8 @@ def _reached(query: QueryContext, starts: list[int], hops: int, limit: int) -> R
 
 
 def _ways(adjacency: Neighbours, reached: Reached) -> dict[int, tuple[list[int], float]]:
-    """Map each node to its strongest shortest way and the product of the way's weights."""
+    """Map each node to the strongest of its shortest paths, and the product of that path's
+    weights."""
     hop_of = dict(zip(reached.nodes.tolist(), reached.hops.tolist(), strict=True))
     ways = {node: ([node], 1.0) for node, hop in hop_of.items() if not hop}
     counts, targets, weights = adjacency.of(reached.nodes)

@@ -73,7 +73,7 @@ class PathWriter:
         self._groups: dict[int, int | None] = {}
 
     def prepare(self, paths: Sequence[Sequence[int]]) -> None:
-        """Read in few statements what some paths of node numbers need."""
+        """Read everything that some paths of node numbers need, in few SQL statements."""
         numbers = {number for path in paths for number in path}
         chunks = {int(self._graph.chunks[n]): n for n in numbers if self._is_chunk(n)}
         placed_chunks = self._query.store.chunks.find(list(chunks), self._query.as_of)
@@ -173,7 +173,7 @@ class PathWriter:
         for read in (self._told_between, self._derived_between):
             for source, target in ((one, two), (two, one)):
                 if edges := read(source, target):
-                    # The strongest; of equals, the older.
+                    # the strongest edge; of equally strong ones, the older
                     edge = max(edges, key=lambda edge: (edge.weight, -abs(edge.id)))
                     sure = edge.belief if edge.id > 0 else MENTIONED
                     return step_along(edge, node, forward=source == one), sure

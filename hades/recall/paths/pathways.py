@@ -32,7 +32,7 @@ RELATED_AT_MOST = 12
 SOURCES_AT_MOST = 8
 """Names of the question that paths start from, rarest first."""
 FLOWS_AT_MOST = 40
-"""Paths with the most flow, of which those with the most believed passages are kept."""
+"""The most paths, by flow, among which those with the most believed passages are kept."""
 FOUND_NODES = 200
 """The most nodes of the small graph that flow passes through."""
 
@@ -176,7 +176,7 @@ class Pathways:
         for trim in flows.trims:
             if trim.reason == Reason.TIMEOUT:
                 self._stage.stop(Reason.TIMEOUT, f"without {trim.count} {trim.what}")
-        # With learned boosts, the ledger chooses from more paths.
+        # with learned boosts, choose among more paths
         wider = 2 if query.weights.boosts else 1
         kept = self._differing(self._believed(flows.paths, nodes), nodes, plan.paths * wider)
         self._stage.found = len(kept)
@@ -204,8 +204,8 @@ class Pathways:
         return sorted(weighed, key=lambda path: (-round(path.reliability, 12), path.nodes))
 
     def _differing(self, paths: Sequence[FlowPath], nodes: Ints, limit: int) -> list[FlowPath]:
-        """Return the paths without those that add nothing to a better one: parts of it, or a
-        stated path with titles and passages around it."""
+        """Leave out paths that add nothing to a better one: parts of it, or the same stated path
+        with titles and passages around it."""
 
         def stated(path: FlowPath) -> bool:
             return int(nodes[list(path.nodes)].min()) >= self._graph.first_topic
@@ -253,7 +253,7 @@ class Pathways:
         joins &= (seen >= graph.first_entity) & ~graph.barred[seen]
         others = np.union1d(np.union1d(seen[joins], named), self._related_to(named))
         counts, stated, weight = PathArcs(graph).of(others)
-        # Skip their arcs to passages: known from the other side, and hundreds for a frequent name.
+        # Skip their arcs to passages: they are known from the other side, and can be hundreds.
         among = np.flatnonzero(stated >= graph.first_entity)
         nodes = np.concatenate([chunks, others])  # sorted: all chunks come before other nodes
         first = np.concatenate([source, np.repeat(others, counts)[among]])

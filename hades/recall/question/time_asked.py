@@ -32,9 +32,9 @@ class TimeAsked:
     timed: bool = False
     """Whether the caller gave the moment."""
     by_event: bool = False
-    """Whether notes count by the times they speak of, not by when they were written."""
+    """Whether notes are chosen by the times they mention, not by when they were written."""
     ahead: bool = False
-    """Whether the question asks for what is to come, which only the words of notes tell."""
+    """Whether the question asks for the future, which only the words of notes tell."""
 
     @property
     def wants_happenings(self) -> bool:

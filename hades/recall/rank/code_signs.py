@@ -1,8 +1,7 @@
 """Code signs: corrections of the ranking for passages of a repository, and for versions and ids.
 
-The ranker learnt from prose. It does not know that a test contains the words of a question more
-often than the function it tests, that the name of a function is made of words, nor that 8.2.0 is
-one name.
+The ranker learnt from prose. It does not know that a test often has more words of a question than
+the function it tests, that the name of a function is made of words, or that 8.2.0 is one name.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ TEST = 2.0
 LOG = 2.0
 PROSE = 2.0
 """In points of the ranker: the gain of a symbol whose whole name is in the question, and the loss
-of a test, a change log, and prose that the question does not ask for. Chosen on 28 questions about
-two repositories, httpx and click."""
+of a test, of a change log, and of prose that the question does not ask for. Chosen on 28
+questions."""
 ID = 3.0
 ID_IN_HEADING = 2.0
 COMMIT = 2.0

@@ -1,8 +1,8 @@
 """Notes among the candidates: their versions, sentences, times and names.
 
-A note has a name, a few sentences and earlier versions. A later version seldom repeats all of an
-earlier one, and sentences that it does not repeat still hold. So every version is a candidate; a
-version that a later one restates counts for less.
+A later version of a note seldom repeats all of an earlier one, and sentences that it does not
+repeat still hold. So every version is a candidate, but a version that a later one restates counts
+for less.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class NoteCandidates:
         return int(product(self.vectors[row][: len(self.sentences(row))], vector).argmax())
 
     def sentence_with_most(self, row: int, terms: Collection[str]) -> int:
-        """Return the position of the sentence that has most of these stems, for a new note, which
-        has no vectors."""
+        """Return the position of the sentence with most of these stems, for a new note without
+        vectors."""
         shared = [len(set(terms).intersection(stems(text))) for text in self.sentences(row)]
         return shared.index(max(shared))
 

@@ -74,7 +74,7 @@ def note_features(
 def _sentence_features(
     search: SearchQuery, notes: NoteCandidates, cosine: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the cosine of each note's best sentence, and of its best one of the kind asked for.
+    """Return the cosine of each note's best sentence, and of the best sentence of the wanted kind.
 
     A note without vectors of sentences gets its own `cosine`.
     """

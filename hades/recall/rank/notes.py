@@ -35,12 +35,12 @@ from hades.recall.rank.topic_order import (
 from hades.recall.run import Stage
 
 CONFIDENCE_LEAST = 0.05
-"""The least confidence that counts, since its logarithm is added to the score."""
+"""A lower confidence counts as this, because its logarithm is added to the score."""
 
 LOOKED_UP = 2.0
-"""The gain of a note that has the word of a lookup, in points of the ranker, which learnt from
-whole questions. A judgement: about what the nearest note is ahead by if it does not have the
-word."""
+"""The gain of a note that has the word of a one-word question, in points of the ranker, which
+learnt from whole questions. It is about the lead of a nearest note that lacks the word. Not
+measured."""
 
 
 def rank_notes(
@@ -107,9 +107,9 @@ def _weight_of_state(note: PlacedChunk) -> float:
 
 
 def _gains_of_topics(query: QueryContext, placed: Sequence[PlacedChunk]) -> Floats:
-    """Return what uses and importance add to each note: the same for all versions of a topic.
+    """Return what uses and importance add to the score of each note, the same for all its versions.
 
-    Uses must not decide between versions, since an earlier one had more time to be used.
+    Uses must not decide between versions, because an earlier version had more time to be used.
     """
     now = from_micros(query.valid)
     best = dict[str, float]()

@@ -36,17 +36,15 @@ from hades.recall.rank.unit_reading import read_units
 from hades.recall.run import Run, Stage
 
 RANKED_FROM_CANDIDATES = 20
-"""The least candidates for the models. They use deviations among candidates and learned with about
-120 of them; with four, one word more or less would reverse the order."""
+"""The models need at least this many candidates: they use deviations among candidates, and among
+four of them one word more or less would reverse the order."""
 SAME_TITLE = 2.0
 """The loss of a passage for each better one of another topic under the same title, in linked
-questions. Five passages then have 1 to 1.5 points more of the gold of four sets (2Wiki 97.4 →
-98.1). Between parts of one document it would cost ten points (runbooks 86 → 76)."""
+questions. Parts of one document lose nothing (docs/lab/details.md)."""
 
 READ_FROM = 0.5
 """The reader reads notes, or documents, only if the best of them has at least this share of the
-highest cosine, or of the highest BM25, of all candidates. With 10,000 papers and 14 notes, the
-share of the cosine was 0.15 to 0.4 in questions about papers, and 1 in those about the notes."""
+highest cosine, or of the highest BM25, of all candidates."""
 
 
 def rank_candidates(
@@ -88,7 +86,7 @@ def rank_candidates(
             ranking = passages if notes is None else merge(passages, notes)
         if not plan.on:
             stage.note(Reason.SWITCHED_OFF)
-        if ranking is None:  # the one read allowed was an earlier version, and the time is over
+        if ranking is None:  # the only chunk read was an earlier version, and the time is up
             stage.note(Reason.NOTHING_FOUND)
             ranking = Ranking()
         else:
@@ -169,7 +167,7 @@ def _with_gains(query: QueryContext, plan: Reranker, numbers: Ints, scores: Floa
 
 
 def _better_of_title(query: QueryContext, numbers: Ints, scores: Floats) -> Floats:
-    """Return for each candidate how many better ones of other topics have the same title."""
+    """Count, for each candidate, the better ones of other topics with the same title."""
     title = query.graph.title_of[numbers]
     topic = query.indexes.chunks["topic"][numbers]
     _, both = np.unique(np.stack([title, topic]), axis=1, return_inverse=True)
@@ -178,7 +176,7 @@ def _better_of_title(query: QueryContext, numbers: Ints, scores: Floats) -> Floa
 
 
 def _better_of(group: Ints, numbers: Ints, scores: Floats) -> Ints:
-    """Return for each candidate how many better ones are of its group."""
+    """Count, for each candidate, the better ones of its group."""
     order = np.lexsort((numbers, -scores, group))
     head = np.concatenate([[True], group[order][1:] != group[order][:-1]])
     better = np.empty(len(order), np.int64)

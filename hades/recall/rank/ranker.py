@@ -4,10 +4,10 @@
 none. `turns` is for candidates that are mostly turns of conversations. `linked` uses all features
 of passages, if the question names a title or candidates mention each other's titles. `plain`, for
 the rest, is the order of meaning and words, corrected by a second hop. `turns` and `plain` are
-shrunk towards the order of meaning and words; the weights in the package were trained on no
-conversations, so their `turns` is that order. Features are standardised within one question, so a
-model learned on one corpus works on another. The weights are a readable file, `ranker.json`, made
-by `hades train-ranker`.
+shrunk towards the order of meaning and words; since the weights in the package were not trained on
+conversations, their `turns` is just that order. Features are standardised within one question, so
+that a model learned on one corpus works on another. The weights are a readable file, `ranker.json`,
+made by `hades train-ranker`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,8 @@ from hades.recall.rank.note_features import NOTE_FEATURES
 Table = Floats32
 FusionWeights = tuple[float, float, float]
 WALK_ROOT = 0.25
-"""The power of walk scores in the fusion. A few passages have most of a walk; with its fourth root
-the others count, too (R@5 of the fusion on half 0: 2Wiki 65 → 71, MuSiQue 55 → 56, HotpotQA 81 →
-84, LoCoMo 59 → 60)."""
+"""The power of walk scores in the fusion. A few passages get most of a walk; its fourth root lets
+the others count, too."""
 LITTLE_PRIOR = 1e-6
 
 PLAIN: tuple[str, ...] = ("prior", "second_hop", "second_hop_rank")

@@ -15,8 +15,8 @@ from hades.recall.query_context import QueryContext
 
 RECENT_WEIGHT = 1.0
 """The gain of the newest candidate over the oldest when a question asks for recent things, in
-points of the ranker, whose scores spread over about three; in a fusion it outweighs all the rest. A
-judgement: no set has such questions."""
+points of the ranker, whose scores spread over about three. In a fusion it outweighs everything
+else. Not measured: no question set has such questions."""
 NEAR_LEAST = 1e-6
 
 
@@ -69,11 +69,11 @@ class Ranking:
 
 
 def merge(passages: Ranking, notes: Ranking) -> Ranking:
-    """Merge notes and other texts by belief, and by how near they are to the nearest of all.
+    """Merge notes and other texts by their belief and by how near they are to the question.
 
-    Each kind's belief was learnt where that kind holds the answer, so a candidate that is far
-    from the question counts for less, and a note counts for less if the reader doubts all notes.
-    The reader's judgement is part of the belief of other texts already.
+    The belief of each kind was learnt from questions that this kind answers. So a candidate that is
+    far from the question is lowered, and a note is lowered if the reader doubts all notes. In the
+    belief of other texts, the reader's judgement is already included.
     """
     near = np.concatenate([notes.near, passages.near])
     answered = 1.0 if notes.answered is None else notes.answered
@@ -102,7 +102,7 @@ def with_turns(seeds: Seeds, numbers: Ints, scores: Floats) -> Floats:
 
 
 def never_rising(values: Floats) -> Floats:
-    """Return the values, raised so that a better-ranked candidate never has a lower one."""
+    """Raise values so that no candidate has a lower value than one that is ranked below it."""
     return np.maximum.accumulate(values[::-1])[::-1]
 
 

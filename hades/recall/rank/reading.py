@@ -25,12 +25,12 @@ from hades.recall.rank.note_candidates import NoteCandidates
 from hades.recall.run import Stage
 
 WORDS_LEAST = 2
-"""Questions with fewer words are not read: a single word is a lookup, not a question."""
+"""The reader reads no question with fewer words: a single word is a look-up."""
 SENTENCES_READ = 6
 BY_TURNS = 2
 COSINE_BY_TURNS = 0.1
-"""How many more sentences are read from the notes nearest to the turns and the question. A note's
-gain from the turns, times COSINE_BY_TURNS, is added to its cosine."""
+"""How many more sentences are read, from the notes nearest to the turns and the question. To rank
+them, a note's gain from the turns times COSINE_BY_TURNS is added to its cosine."""
 BY_WORDS = 2
 """How many of these are the nearest sentences of the notes with the highest BM25."""
 PLACES_AT_MOST = 64
@@ -38,11 +38,11 @@ PLACES_AT_MOST = 64
 PAIRS_READ = 3
 """The most pairs of an older and a newer sentence that one question compares."""
 LOGIT_AT_MOST = 4.0
-"""Logits beyond this, either way, count as this in the order and the belief of notes."""
+"""Logits are cut to this size, positive or negative, in the order and the belief of notes."""
 COMPARED = -2.0
 """A sentence with a higher logit is compared with later ones that may replace it."""
 ABOUT_AS_GOOD = 1.0
-"""The maximum distance to the highest logit at which a sentence is compared, too, however low."""
+"""A sentence this close to the highest logit is compared too, however low its own logit."""
 JUDGED_LEAST = 0.01
 """The floor of a judgement, above 0, because 0 means that the reader read nothing."""
 SPOKEN = -3.0
@@ -51,19 +51,17 @@ REPLACED_AT_MOST = -2.0
 """The logit up to which a later sentence surely does not replace an earlier one."""
 UNSURE = 1.0
 WORSE = 3.0
-"""Below the first logit, it is unsure that a later sentence replaces an earlier one: of 74 pairs of
-training notes with a logit from -1 to 1, 41 % are replacements. If the later one's logit of
-answering is then lower by more than the second, only the earlier one answers. A judgement."""
+"""If the logit that a later sentence replaces an earlier one is below the first value, that is
+unsure. If the later one's logit of answering is then also lower by more than the second value, only
+the earlier one answers. Not measured."""
 SOFT = 2.0
 TOGETHER = 3.1
 CONSTANT = 0.8
 """The logit of the probability that at least one sentence answers is CONSTANT + TOGETHER · ln Σ
-exp(logit / SOFT), over all sentences read. Learnt on 1,112 questions in a domain that the reader
-had not seen."""
+exp(logit / SOFT), over all sentences read. Learnt in a domain that the reader had not seen."""
 FOREIGN = 1.25
-"""Added for a question that is not English, of which the reader learnt nothing. Chosen on 49
-questions in German, French and Spanish: 2 of 22 right answers are doubted, and 15 of 18 questions
-that nothing answers."""
+"""Added for a question in another language than English, which the reader did not learn. Chosen on
+49 questions in three languages."""
 
 
 class Restatement(NamedTuple):
@@ -142,7 +140,7 @@ def read_notes_with(
     notes: NoteCandidates,
     restated: Mapping[int, Restatement],
 ) -> NoteReading:
-    """Let the reader judge the best sentences of the candidates, if the time allows it.
+    """Let the reader judge the best sentences of the candidates, if there is time.
 
     Among versions that say the same thing with other values (`restated`), the newest is read.
     """

@@ -1,7 +1,7 @@
 """Succession: which later versions of a note restate what an earlier one says on the question.
 
-To restate is to say the same thing again or with another value. Sentences that differ in values
-only are compared by their words, which is a rule; other sentences by learnt signs and the reader.
+To restate is to say the same thing again, or with another value. A rule compares the words of
+sentences that differ in values only; learnt signs and the reader compare other sentences.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from hades.recall.rank.note_candidates import NoteCandidates, topic_name
 from hades.recall.rank.reading import COMPARED, SPOKEN, WORDS_LEAST, NoteReading, Restatement
 
 SAID_AGAIN = 0.7
-"""The cosine from which one sentence of a note restates another. A judgement."""
+"""The cosine from which one sentence of a note restates another. Chosen by hand."""
 LONG_FROM_VERSIONS = 4
 """From this many versions on, sentences are compared by clusters over all versions."""
 OTHER_WORDS_AT_MOST = 0.25
 """The share of words, values apart, in which two sentences on the same thing may differ."""
 NAME_WORDS_AT_MOST = 2
-"""A note may be a name alone ("Dana Moss."). Longer sentences must share a word."""
+"""A note may consist of a name ("Dana Moss."), which need not share a word; longer sentences
+must."""
 NEARER = 8.1
 ALIKE = 3.1
 SAYS = 2.2
@@ -37,28 +38,24 @@ LACKS = -1.2
 NEWEST = 0.8
 TIMED = 1.5
 CONSTANT = -1.2
-"""Weights of the signs that a later version restates an earlier one. Learnt on 1,155 pairs of
-versions of four sets of notes. Tested on each set after learning on the others, 82 to 86 % of the
-pairs are right. `TIMED` is a judgement: a question with a time wants the version of that time."""
+"""Weights of the signs that a later version restates an earlier one. Learnt on four sets of notes;
+on a set left out, 82 to 86 % of the pairs are right. `TIMED` is chosen by hand: a question with a
+time wants the version of that time."""
 PAST = -0.6
 SAME_CLUSTER = 0.05
 """In a note of many versions, groups of sentences with a higher mean cosine, after subtracting the
-mean vector, are about the same thing. Chosen on a generated world of 740 versions of 40 notes:
-`ask` then finds 86 % of what holds; comparing versions in pairs finds 75 %."""
+mean vector, are about the same thing (docs/lab/details.md)."""
 BESIDE_READER = 0.4
-"""The weight of the logit from cosines and words, added to the reader's logit. Learnt on 977 pairs
-of sentences in four domains."""
+"""The weight of the logit from cosines and words, which is added to the reader's logit. Learnt."""
 NEWER = 1.5
 SPEAKS_TOO = 3.0
 """The bonus on the reader's logit that a later sentence replaces an earlier one: SPEAKS_TOO if the
-later one is about what is asked, else NEWER. It favours the later one, because an outdated answer
-does more harm. Chosen with SPOKEN and REPLACED_AT_MOST by replaying recorded judgements of four
-domains: an outdated note came first in 6.7 instead of 12.7 % of the questions whose answer changed,
-the right note in 72.9 instead of 73.0 % of all."""
+later one is about the question, else NEWER. It favours the later one, because an outdated answer
+does more harm (docs/lab/details.md)."""
 JOINED = 2.0
 """The threshold above which the reader overrules the clusters of a note of many versions. It is
 compared with the logit that the later sentence replaces the earlier one, plus the difference of
-their logits of answering. Chosen on 188 pairs of generated notes."""
+their logits of answering. Chosen on generated notes."""
 SURE = 3.0
 """The logit that a later sentence on the same thing restates an earlier one."""
 COMPARED_AT_MOST = 128
@@ -123,8 +120,8 @@ def find_restated(notes: NoteCandidates, search: SearchQuery) -> dict[int, Resta
 def _wants_newest(search: SearchQuery) -> bool:
     """Return whether the newest version on the thing asked about answers best.
 
-    "When did we sign?" may be answered by a version of any time, "When is standup?" is not. A
-    single word asks for everything that is known.
+    A version of any time may answer "When did we sign?", but only the newest answers "When is
+    standup?". A single word asks for everything that is known.
     """
     is_question = len(search.text.split()) >= WORDS_LEAST
     return is_question and not (search.time.is_any and Sign.PAST_TENSE in search.question.signs)
@@ -196,7 +193,7 @@ class Succession:
     logits: Floats
     """[row, row of a later version]: above 0, the later one likely restates the earlier one."""
     clusters: Mapping[int, Sequence[int]]
-    """For rows of a note of many versions, the cluster of each sentence."""
+    """For each row of a note with many versions, the cluster of each of its sentences."""
     restated: Mapping[int, Restatement]
     """Rows that a later one restates with other values (`find_restated`)."""
     reading: NoteReading
@@ -272,7 +269,7 @@ def find_succession(
             bonus = SPEAKS_TOO if later > SPOKEN else NEWER
             worse = reading.answers_worse(*pair) and compared[pair[0]].says_more(compared[pair[1]])
             logits[pair] = -SURE if worse else logit + bonus
-        elif _wants_newest(search):  # the reader joins and separates what it is sure of
+        elif _wants_newest(search):  # the reader decides where it is sure
             judged = logit + later - earlier
             if judged < -JOINED:
                 logits[pair] = min(logits[pair], judged)

@@ -16,14 +16,15 @@ from hades.recall.rank.succession import SAID_AGAIN, Succession
 SUPERSEDING_AT_MOST = 256
 """The most edges `supersedes`, the newest, that a question reads."""
 LITTLE = 1e-3
-"""The difference of scores that puts a note above another."""
+"""The difference of scores by which one note is put above another."""
 RESTATED = 2.0
 """The penalty of a version if a later one says the same thing with other values. Scores spread over
-about three, so old versions of one note leave room for other notes. A judgement."""
+about three, so old versions make room for other notes. Not measured."""
 
 
 def with_numbers_apart(notes: NoteCandidates, scores: Floats, terms: list[str]) -> Floats:
-    """Rank notes with another number lower: bug 103 comes below bug 102 if 102 is asked about."""
+    """Rank notes with another number lower: bug 103 comes below bug 102 if the question names
+    102."""
     asked = set(terms)
     names = [topic_name(placed.chunk.topic) for placed in notes.placed]
     is_named = [name.is_named_by_number(asked) for name in names]
@@ -44,8 +45,8 @@ def in_topic_order(
 ) -> tuple[Floats, set[int]]:
     """Put a later version above the earlier one that it restates.
 
-    Returns the new scores, and the chunk numbers of these earlier versions, except those whose
-    later version the reader found to be silent on the question. If the question asks for the past,
+    Return the new scores, and the chunk numbers of these earlier versions, except those whose later
+    version does not answer the question, as the reader found. If the question asks for the past,
     the earlier version is put above. If it asks what happened in a window, both are wanted and
     nothing changes.
     """
@@ -71,7 +72,7 @@ def in_topic_order(
                 ordered[row] = max(ordered[row], ordered[later] + LITTLE)
     if not back:
         ordered[list(succession.restated)] -= RESTATED
-    if time.kind is TimeKind.PAST:  # among equals, the version that held last is first
+    if time.kind is TimeKind.PAST:  # if equal, the version that held last comes first
         count = len(oldest_first)
         ordered[oldest_first] += np.arange(count) * LITTLE / count / 2
     return ordered, anew

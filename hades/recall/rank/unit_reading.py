@@ -29,18 +29,18 @@ from hades.recall.rank.reading import is_lookup
 from hades.recall.run import Stage
 
 PASSAGES_FOR_UNIT = 3
-"""For each unit to read, this many of the best passages are divided into units. Of runbooks and
-jellyfin, six passages for two units lead to the same order as twenty."""
+"""For each unit to read, this many of the best passages are divided into units. More of them do not
+change the order."""
 AT_ONCE = 2
 ENOUGH = 2.0
-"""Units are read AT_ONCE at a time until one reaches the logit ENOUGH, or as many are read as the
-plan says. Of 8 units, 6.4 are read on average (six collections)."""
+"""Units are read AT_ONCE at a time, until one reaches the logit ENOUGH or the plan's number is
+read."""
 HEADINGS_READ = 2
 """How many of the innermost headings are read before a unit."""
 HEADING_SHARE = 0.5
 RANK_LOSS = 0.12
-"""In the choice of units to read: the weight of a word of the question that only the headings have,
-and the loss by the logarithm of the passage's rank."""
+"""To choose the units to read: the weight of a word of the question that stands only in the
+headings, and the loss by the logarithm of the passage's rank."""
 NEAREST = 2.0
 NEAREST_FEW = 3
 """A passage gains NEAREST · NEAREST_FEW / (NEAREST_FEW + its rank by cosine), in points of the
@@ -50,34 +50,28 @@ NEAREST_PART = 3.0
 NEAREST_FEW_PARTS = 10
 PART_BEHIND = 20.0
 """The same for parts of documents, which also lose PART_BEHIND times the cosine by which they are
-behind the nearest. Chosen on nine collections together: with it the mean share of gold passages
-among the first five is 81.1 %, with the former 79.9 %, without any 77.0 %, by vectors alone 77.0 %.
-For turns of conversations it would be wrong (LoCoMo, among the first ten: 78 → 74 %), for
-encyclopedia paragraphs a little (HotpotQA, among the first five: 95.6 → 93.6 %)."""
+behind the nearest. It would harm turns of conversations and encyclopedia paragraphs
+(docs/lab/details.md)."""
 PARTS_SHARE = 0.25
 """The share of candidates in the middle of a document from which all count as its parts."""
 LIFT = 1.0
 LOGIT_LEAST = -3.0
 """A passage gains LIFT times the amount by which the highest logit of its units exceeds
-LOGIT_LEAST, in points of the ranker. Chosen on five collections and 120 questions of HotpotQA,
-where both passages of a question stay among the first five."""
+LOGIT_LEAST, in points of the ranker."""
 SPEAKS = 0.7
 RANK = -0.67
 CONSTANT = -0.8
 """The logit of the probability that a unit answers: from the reader's logit and the logarithm of
-the passage's rank. These weights and the next ones were learnt on 5,657 units of 566 questions over
-two collections of documents and two of conversations that the reader had not seen."""
+the passage's rank. These weights and the next ones were learnt on collections that the reader had
+not seen."""
 SOFT = 2.0
 TOGETHER = 2.3
 ANSWERED = 0.3
 """The logit of the probability that at least one unit answers is ANSWERED + TOGETHER · ln Σ
-exp(logit / SOFT), over all units read. On collections left out, it separates questions with an
-answer from others no worse than the highest and the mean logit together (AUC .86), and works for
-any number of units."""
+exp(logit / SOFT), over all units read. It works for any number of units."""
 
 DEFINED_LEAST = -1.0
-"""The least logit of a unit that says what something is. Chosen on names of four collections (home,
-ops, runbooks, jellyfin)."""
+"""The least logit of a unit that says what something is."""
 DEFINING_READ = 24
 """The most units that `definition` reads."""
 
@@ -144,7 +138,7 @@ def _with_nearest(ranking: Ranking, graph: GraphView) -> Ranking:
 
 
 def _are_parts(graph: GraphView, numbers: Ints) -> bool:
-    """Return whether many passages stand in the middle of a document that is no conversation."""
+    """Return whether many passages are in the middle of documents other than conversations."""
     in_middle = (graph.previous[numbers] >= 0) & (graph.next[numbers] >= 0)
     return float((in_middle & ~graph.spoken[numbers]).mean()) >= PARTS_SHARE
 
@@ -203,10 +197,9 @@ def _chance(logit: float) -> float:
 def definition(
     reader: SentenceReader | None, names: Sequence[str], chunks: Sequence[Chunk]
 ) -> tuple[str, str]:
-    """Return the unit that says best what something is, and its chunk; two empty texts if none
-    does.
+    """Return the unit that says best what something is, and its chunk; ("", "") if none does.
 
-    Only units that begin with one of the names are read, and those that come first under it.
+    Only units that begin with one of the names, or come first under such a heading, are read.
     """
     keys = [f" {name_key(name)} " for name in names]
     readable = [

@@ -1,8 +1,8 @@
 """Sessions of visitors, and the links that start one without a key.
 
 A session is kept in this process and ends with it. It names a key, not the secret, so that a
-revoked key ends its sessions. A start link is made by `hades ui` and left as a hash in a private
-file beside the memory: who can write there owns the memory.
+revoked key ends its sessions. `hades ui` makes a start link and stores its hash in a private file
+beside the memory; whoever can write there owns the memory.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ IDLE_S = 12 * 3600.0
 SESSIONS_PER_KEY_AT_MOST = 100
 """A further sign-in ends the least recently used session of the same key."""
 ADDITIONS_AT_MOST = 20
-"""Additions of one session that can still be undone."""
+"""How many additions of one session can be undone."""
 LINK_S = 600.0
 OWNER = Caller("owner", Role.ADMIN, local=True)
-"""The caller that came by a start link."""
+"""The caller of a session that a start link began."""
 
 
 ENDED = "Your session has ended: sign in again."
@@ -138,7 +138,7 @@ class StartLinks:
         return self._page.as_uri()
 
     def use(self, token: str) -> bool:
-        """Whether a token is good; it is used up by this."""
+        """Return whether a token is valid, and make it invalid."""
         with self._changed() as content:
             is_good = content["links"].pop(digest_of(token), None) is not None
         if is_good:
@@ -147,12 +147,12 @@ class StartLinks:
         return is_good
 
     def serve(self, url: str, pid: int) -> None:
-        """Note that a process serves this memory's pages at a URL."""
+        """Record that a process serves this memory's pages at a URL."""
         with self._changed() as content:
             content["servers"][url] = pid
 
     def leave(self, url: str) -> None:
-        """Remove the note that `serve` made."""
+        """Remove the record that `serve` made."""
         with self._changed() as content:
             content["servers"].pop(url, None)
 

@@ -20,8 +20,8 @@ from hades.serve.auth.sockets import LISTENERS, ListenerKind, peer_uid
 HEAD_S = 10.0
 """How long a client may take to send the head of a request."""
 PLACES = {"http": 600, "ro": 100, "rw": 100, "admin": 32}
-"""Connections at once, by the kind of listener, so that operators can always connect. Together they
-are well below the usual limit of 1,024 open files."""
+"""The most simultaneous connections for each kind of listener, so that operators can always
+connect. Together they are well below the usual limit of 1,024 open files."""
 
 
 class HttpConnection(H11Protocol):

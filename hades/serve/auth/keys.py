@@ -78,7 +78,7 @@ def role_named(name: str) -> Role:
         return Role[name.upper()]
     except KeyError as error:
         words = ", ".join(role.name.lower() for role in Role)
-        raise InvalidInput(f"There is no role {name!r}: {words}.") from error
+        raise InvalidInput(f"There is no role {name!r}: use one of {words}.") from error
 
 
 class Keys:
@@ -131,7 +131,7 @@ class Keys:
         return None if key is None else self.known(key.id)
 
     def known(self, id: str) -> Key | None:
-        """Return the key with this id as it is now, for a use of it; None if it was revoked."""
+        """Return the current key with this id, and record its use; None if it was revoked."""
         key = self._current().get(id)
         if key is not None:
             self._used[id] = datetime.now(UTC)
@@ -193,7 +193,8 @@ class Keys:
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """Wait for a folder's lock, and hold it in the context; it stops only others that lock."""
+    """Wait for a folder's lock, and hold it inside the context. It stops only other users of the
+    lock."""
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:

@@ -80,7 +80,7 @@ class AuthMiddleware:
         app = self._app
         try:
             if self._is_page(scope):
-                app = self._pages or app  # the pages identify their visitors themselves
+                app = self._pages or app  # the pages authenticate their visitors themselves
                 scope["hades.page"] = True
             else:
                 self._identify(scope)
@@ -103,7 +103,9 @@ class AuthMiddleware:
         """Put the caller into the scope; raise HTTPException without one (not at health pages)."""
         kind: ListenerKind | None = scope.get("hades.listener")
         if kind is None:
-            raise HTTPException(403, "This request came by a socket that is not the server's.")
+            raise HTTPException(
+                403, "This request came by a socket that does not belong to the server."
+            )
         sent = Headers(scope=scope).get("authorization")
         uid = scope.get("hades.peer_uid")
         caller = None if sent is None else self._by_key(kind, sent)

@@ -54,9 +54,10 @@ from hades.serve.problems import FAILED_INSIDE, code_of
 
 BODY_BYTES_AT_MOST = 200_000
 TOKENS_AT_MOST = 1_000
-"""Validation compares fields pairwise: a query with this many tokens takes about 0.3 s."""
+"""The most tokens of a query. Validation compares fields pairwise, which takes 0.3 s for this
+many."""
 DEPTH_AT_MOST = 16
-"""Nested fields: five steps from node to node, with three fields each."""
+"""The deepest nesting of fields: enough for five steps from node to node with three fields each."""
 ALIASES_AT_MOST = 30
 SPREADS_AT_MOST = 20
 """How often a query may name fragments. Expanded, they are then at most about 1,500 fields."""

@@ -15,15 +15,15 @@ from hades.serve.auth.caller import Caller, Role, record_call
 from hades.serve.executor import Executor
 
 ITEMS_AT_MOST = 10_000
-"""Items of all lists in one answer; a question counts as `ITEMS_PER_QUESTION`."""
+"""The most items of all lists in one answer; a question counts as `ITEMS_PER_QUESTION` items."""
 ITEMS_PER_QUESTION = 200
 """A search, a recall or finding paths takes about as long as reading this many items."""
 CHARACTERS_AT_MOST = 20_000_000
-"""Characters of all texts in one answer, since `first` does not limit their length."""
+"""The most characters of all texts in one answer, since `first` does not limit their length."""
 SECONDS_AT_MOST = 10.0
 WORK_SECONDS_AT_MOST = 2.0
-"""Processor time of the reading thread, which also limits fields that read much and return
-little. An item takes about 0.1 ms, so `ITEMS_AT_MOST` fit in."""
+"""The most processor time of a query, for fields that read much and return little. An item takes
+about 0.1 ms, so `ITEMS_AT_MOST` fit in."""
 
 
 @dataclass(slots=True)

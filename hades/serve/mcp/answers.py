@@ -1,7 +1,7 @@
 """Answers of tools: a text for the model, and values for programs, named as in REST.
 
 In the text, stored content is indented by one space, so that it cannot pass for a heading or a
-citation of ours. The values have it as it is, except for tags (see `context/text/tags.py`).
+citation of HADES. The values contain it unchanged, except for tags (see `context/text/tags.py`).
 
 Both are limited. A long list comes in pages: its `next` is the `after` of the next page. A long
 content is cut, and a last line says how to read the rest.
@@ -111,7 +111,7 @@ def about(recall: Recall) -> dict[str, Any]:
 
 
 def evidence(recall: Recall) -> dict[str, Any]:
-    """Return the facts, passages and paths of a recall, each to cite by its number."""
+    """Return the facts, passages and paths of a recall, each with the number to cite it by."""
     return {
         "facts": [fact_values(number, fact) for number, fact in enumerate(recall.facts, 1)],
         "passages": [passage_values(number, one) for number, one in enumerate(recall.passages, 1)],
@@ -121,7 +121,7 @@ def evidence(recall: Recall) -> dict[str, Any]:
 
 
 def fact_values(number: int, fact: Fact) -> dict[str, Any]:
-    """Return a fact of a recall, to cite by its number."""
+    """Return a fact of a recall, with the number to cite it by."""
     return {
         "number": number,  # [Fn] in the text
         "cite": fact.edge.cite,
@@ -132,7 +132,7 @@ def fact_values(number: int, fact: Fact) -> dict[str, Any]:
 
 
 def passage_values(number: int, passage: Passage) -> dict[str, Any]:
-    """Return a passage of a recall, to cite by its number."""
+    """Return a passage of a recall, with the number to cite it by."""
     chunk = passage.chunk
     return {
         "number": number,  # [n] in the text

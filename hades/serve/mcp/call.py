@@ -26,7 +26,7 @@ from hades.store.records import Progress
 Result = TypeVar("Result")
 Found = TypeVar("Found", Recall, Answer)
 Report = Callable[[float, str], Coroutine[Any, Any, None]]
-"""Sends progress to a client: a growing number, and a text."""
+"""Sends progress to a client, as a growing number and a text."""
 
 PAUSE_S = 0.1
 """Least time between two reports of one phase."""
@@ -50,7 +50,7 @@ class AgentCall:
     as_of: str = ""
     known_at: str = ""
     whole: bool = False
-    """Whether it asks for everything that was found."""
+    """Whether the client asks for everything that was found."""
 
     @classmethod
     def of(cls, context: Ctx, space: str = "", as_of: str = "", known_at: str = "") -> AgentCall:

@@ -22,7 +22,7 @@ from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.server import AgentServer
 
 BODY_BYTES_AT_MOST = 4 * 1024 * 1024
-"""Enough for the longest text of a tool, as UTF-8."""
+"""The largest body of a request, enough for the longest text of a tool as UTF-8."""
 
 
 class McpApp:
@@ -48,7 +48,7 @@ class McpApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller_of(scope)
-        if scope["method"] != "POST":  # other methods are for sessions, which we do not have
+        if scope["method"] != "POST":  # other methods are for sessions, which are not kept
             raise HTTPException(405, "Send requests to /mcp by POST.", {"allow": "POST"})
         # A request counts as a read; a tool that writes changes this.
         record_call(None, writes=False)

@@ -30,7 +30,8 @@ class AgentProgram(Program):
     typed: bool = False
     """Whether its entries have `"type": "stdio"`."""
     folder: str = ""
-    """The project's folder in its project file; empty: it starts servers in that folder."""
+    """How the project file names the project's folder; "" if the client starts servers in that
+    folder."""
 
 
 CLIENTS = {

@@ -63,7 +63,7 @@ def _answer(result: CoreBlock | State | list[Any], page: int, space: str) -> Cal
     lines = [shown(f"[{one_line(item['cite'])}]", item["text"]) for item in results]
     following = page + 1 if len(result) == PAGE_ITEMS else None
     lines += [f"More: pass page={following}."] if following else []
-    text = "\n".join(lines) or "Nothing found: ask in other words, or for an earlier page."
+    text = "\n".join(lines) or "Nothing found: use other words, or an earlier page."
     return answers.reply(text, space=space, results=results, next=following)
 
 

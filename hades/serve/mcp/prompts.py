@@ -1,6 +1,6 @@
 """The prompt with which a user can start a conversation.
 
-`answer_from_paths` follows source document 002, appendix B: the model may use only what the paths
+`answer_from_paths` follows the prompt of HiRAG × PathRAG: the model may use only what the paths
 say, and cites path and node for every claim.
 """
 

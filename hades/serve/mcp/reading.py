@@ -51,7 +51,7 @@ Tokens = Annotated[int, Field(ge=50, le=BUDGET_TOKENS_AT_MOST)]
     about="Only what is known about this user.",
     since="Only what began then or later.",
     until="Only what began before.",
-    by="Use the times that notes tell of.",
+    by="Use the times that notes mention.",
     turns="The last questions and answers, if this one follows them.",
 )
 def recall(call: AgentCall, result: Recall) -> CallToolResult:
@@ -225,7 +225,7 @@ def working_memory(call: AgentCall, result: WorkingMemory) -> CallToolResult:
     operation="retrieve_within_budget",
     question=None,
     max_tokens=(Annotated[int, Field(ge=200, le=BUDGET_TOKENS_AT_MOST)], BUDGET_TOKENS_AT_MOST),
-    tokens="Whose tokens: a model such as gpt-4o.",
+    tokens="The tokenizer that counts: a model such as gpt-4o.",
 )
 def context(call: AgentCall, result: BudgetedContext) -> CallToolResult:
     """Return a context for a question in sections: latest states, summaries, details."""

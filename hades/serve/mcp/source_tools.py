@@ -1,4 +1,4 @@
-"""The tools that the source documents name, with the arguments and results given there."""
+"""Tools with the names, arguments and results of PathRAG, HippoRAG and HiRAG × PathRAG."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hades.serve.mcp.tool import Name, OptionalName, Question, Share, tool
 from hades.serve.mcp.writing import Quorum, propose
 
 PASSAGES = {"execution": 5, "planning": 10, "brainstorming": 20}
-"""Passages by mode, as in source document 004."""
+"""How many passages each mode returns, as in HippoRAG."""
 PATHS_AT_MOST = 20
 FIELDS = ("alias", "content", "evidence", "kind", "name", "relation", "target")
 

@@ -62,7 +62,8 @@ async def _serve(call: AgentCall) -> None:
     @asynccontextmanager
     async def while_serving() -> AsyncIterator[None]:
         warming = asyncio.create_task(_warm(call))
-        # Printed text would otherwise be buffered, and follow the last answer on standard output.
+        # otherwise printed text would be buffered and end up on standard output after the last
+        # answer
         with redirect_stdout(sys.stderr):
             yield
         warming.cancel()
@@ -74,7 +75,7 @@ async def _warm(call: AgentCall) -> None:
     """Load what the first question needs, while the client still initialises."""
 
     async def silent(_progress: float, _words: str) -> None:
-        """Report nothing: no client waits for this."""
+        """Report no progress, because no client waits for this."""
 
     with suppress(HadesError):
         async with following(silent) as on_progress:

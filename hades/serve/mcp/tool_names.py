@@ -1,7 +1,7 @@
 """Names of tools in messages, in place of the commands that users have.
 
-Messages suggest commands, such as `hades topics`. An agent has tools, not a shell, so its client
-gets the name of the tool. Only our own sentences are changed, never stored text.
+Messages suggest commands, such as `hades topics`. An agent has tools instead of a shell, so
+messages to it name the tool. Only sentences of HADES are changed, never stored text.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ def listed_tools(call: AgentCall) -> set[str]:
 
 
 def for_agent(call: AgentCall, message: str) -> str:
-    """Return one of our messages with tools in place of commands.
+    """Return a message of HADES with tools in place of commands.
 
-    A command without a tool, or with one that the client does not see, is left to the user.
+    A command without a tool, or with a tool that the client does not see, is left for the user to
+    run.
     """
     if "`hades " not in message:
         return message

@@ -48,7 +48,7 @@ Quorum = Annotated[
     int, Field(ge=1, le=QUORUM_AT_MOST, description="How many authors must propose it.")
 ]
 NEAR_CHARACTERS = 120
-"""The beginning of another topic's text that is shown when a new topic may repeat it."""
+"""How much of another topic's text is shown if a new topic may repeat it."""
 
 
 @operation_tool(
@@ -83,7 +83,7 @@ async def remember(call: AgentCall, state: State) -> CallToolResult:
 def _near(view: View, topic: str) -> State | None:
     """Return the current state of another topic that may be about the same thing."""
     name = near_topic(view.inside.store, view.inside.space_id, topic)
-    with suppress(NotFound):  # a plan for later, or forgotten meanwhile
+    with suppress(NotFound):  # it begins later, or was forgotten meanwhile
         return None if name is None else view.get(name)
     return None
 

@@ -20,7 +20,7 @@ from hades.operations.parameters import PAGE_AT_MOST
 Item = TypeVar("Item")
 
 NUMBER_BELOW = 1 << 62
-"""Bound for numbers in a cursor; those of the store are smaller."""
+"""Numbers in a cursor must be below this; all numbers of the store are."""
 PAGE = 100
 
 Cursor = Annotated[

@@ -1,7 +1,7 @@
 """Latencies: how long questions and their stages took, minute by minute.
 
-Prometheus keeps histories of its own. This one is for the pages, which have no other: a ring of the
-last minutes in which somebody asked, each with a histogram for every stage.
+It is for the pages of the explorer; Prometheus keeps its own history. It holds the last minutes in
+which somebody asked, each with a histogram for every stage.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 """From a look-up (13 µs in the store, about 1 ms by HTTP) to a question that runs out of time."""
 MINUTES_KEPT = 1_440
 QUESTION = "question"
-"""The name under which the time of a whole question is kept, beside its stages."""
+"""The name under which the time of a whole question is kept, next to its stages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """How long a stage took in some minutes: half and 95 % of the runs were not slower."""
+    """How long a stage took in some minutes: the median and the 95th percentile of its runs."""
 
     at: datetime
     """When the first of the minutes began."""
@@ -55,7 +55,7 @@ class Latencies:
                 runs[bisect_left(SECONDS, ms / 1000)] += 1
 
     def over_time(self, stage: str, last_s: float) -> list[Latency]:
-        """Return the latencies of a stage for each minute of the last seconds that has any."""
+        """Return the latencies of a stage for each minute with runs among the last seconds."""
         since = self._clock() - last_s
         with self._using:
             minutes = [(at, runs[stage]) for at, runs in self._minutes if stage in runs]

@@ -84,7 +84,7 @@ def logging_to(
     Run uvicorn with `log_config=None`; otherwise it adds handlers of its own.
     """
     if level not in LEVELS:
-        raise InvalidInput(f"There is no log level {level!r}: {', '.join(LEVELS)}.")
+        raise InvalidInput(f"There is no log level {level!r}: use one of {', '.join(LEVELS)}.")
     out = sys.stderr if stream is None else stream
     is_text = shape == "text" or (shape == "auto" and out.isatty())
     handler = logging.StreamHandler(out)

@@ -40,9 +40,9 @@ from hades.serve.schedule import ScheduledTask
 from hades.serve.telemetry.latencies import SECONDS, Latencies
 
 SPACES_SHOWN = 10
-"""Spaces with their own series; later ones are `other`. Each space has about 40 series."""
+"""How many spaces have series of their own, about 40 each; further spaces are `other`."""
 CALLS_SHOWN = 160
-"""Calls with their own series; there are fewer routes and tools than this."""
+"""How many calls have series of their own; there are fewer routes and tools than this."""
 OTHER = "other"
 SIZES_EVERY_S = 30.0
 AT_MOST_ONE_OF = 100
@@ -60,10 +60,10 @@ SIZES = {
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 DOCUMENTS = (0, 10, 20, 40, 80, 120, 160, 320, 640)
-"""160 is the default plan's `docs_max`."""
+"""Buckets for documents read; 160 is the `docs_max` of the default plan."""
 TOKENS = (0, 250, 500, 1_000, 2_000, 4_000, 8_000, 16_000)
 RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
-"""Conveyance is per second: about 20 for an answer in 20 ms."""
+"""Buckets for conveyance, which is per second: about 20 for an answer in 20 ms."""
 
 COUNTERS = {
     "calls": ("Calls by name, mode RO or RW, and status.", "call", "mode", "status"),
@@ -123,7 +123,7 @@ class Measurements:
     caches: Mapping[str, Mapping[str, float]]
     """The uses of each cache, by outcome."""
     schedule: Mapping[str, Mapping[str, float]]
-    """By scheduled task: runs `done` and `failed`, `ended_at` and `seconds` of the last run."""
+    """For each scheduled task, the runs `done` and `failed`, and when the last one ended."""
 
 
 class Metrics:

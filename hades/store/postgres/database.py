@@ -44,7 +44,7 @@ _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _CLOSED = "This memory is closed: open it again."
 _UNSURE = (
     "The connection to {place} broke while a write was being committed: it may be stored or not; "
-    "look before you do it again, or do it under a key (`once`), which repeats nothing."
+    "look before you do it again, or use a key (`once`), so that it is done only once."
 )
 _UNDONE = (
     "The connection to {place} broke before a write was committed: it is not stored; try again."
@@ -64,7 +64,7 @@ _SEES_ALL = (
     "AND EXISTS (SELECT FROM unnest(polroles) r WHERE pg_has_role(r, 'MEMBER')))"
 )
 _NUMBERED = {t: name for t, about in TABLES.items() for name in about.having("itself")}
-"""By table: the column whose numbers the server assigns."""
+"""For each table, the column whose numbers the server assigns."""
 # The pool logs every lost connection. Keep that off stderr: the caller gets an error.
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
@@ -167,7 +167,7 @@ class PostgresDatabase(Database):
             self._begin_process()
 
     def _taken(self, pool: Pool) -> Connection[Any]:
-        # A standby has a rule of its own, and the outcome of a COMMIT is looked up in any case.
+        # a standby has its own rule, and the outcome of a COMMIT is always looked up
         is_free = pool is not self._pool or self._local.settling
         try:
             with nullcontext() if is_free else self._breaker.guard():
@@ -463,8 +463,8 @@ class PostgresDatabase(Database):
     def maintain(self) -> dict[str, Callable[[], object]]:
         """Return a function for each kind of owed work. It returns whether the work is done.
 
-        VACUUM FULL rewrites every table without deleted rows. The server's log (WAL) and its
-        backups are the operator's to delete.
+        VACUUM FULL rewrites every table without deleted rows. The operator must delete the server's
+        log (WAL) and its backups.
         """
         return {
             REWRITE: self._rewrite,

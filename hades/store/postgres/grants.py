@@ -77,7 +77,8 @@ def _conditions(table: str) -> dict[str, str]:
 def _rows(table: str) -> tuple[str, str]:
     """Return the rows that a role limited to some spaces reads, and those that it may write.
 
-    It reads the rows of its space, else those whose owners it sees, else those of nodes it sees.
+    It reads the rows of its spaces. Of a table without the column `space`, it reads the rows whose
+    owners, or else whose nodes, it sees.
     """
     conditions = _conditions(table)
     about = TABLES[table]
@@ -119,7 +120,7 @@ _MORE = {
         "AND octet_length(vector) % (2 * x.dims) = 0)",
     ),
 }
-"""What else must be true of a row that a role writes."""
+"""Further SQL conditions for the rows that a role writes, by table."""
 _SHARED_BY_SPACES: dict[str, dict[str, tuple[str, str]]] = {
     "migrations": {"SELECT": ("TRUE", "")},
     "inverses": {"SELECT": ("TRUE", "")},
@@ -203,7 +204,8 @@ _RIGHTS = {
     "ALL": "SELECT, DELETE, INSERT ({columns}), UPDATE ({columns})",
     "UPDATE": "UPDATE (mark)",
 }
-"""The privileges for a policy command. A command that is not here is itself the privilege."""
+"""The privileges that a policy for a command needs. For commands that are not listed, the privilege
+has the command's name."""
 _MAY_PASS = """
 SELECT r.rolname FROM pg_roles r WHERE pg_has_role(%s, r.oid, 'MEMBER') AND (r.rolsuper
 OR r.rolbypassrls OR r.oid = (SELECT relowner FROM pg_class WHERE oid = 'topics'::regclass))
@@ -234,7 +236,7 @@ def _written(table: str) -> str:
 
 
 def grant(address: ServerAddress, role: str, right: str, space: str | None) -> list[str]:
-    """Let a role read or write the whole memory, or one more space. Return names of its spaces.
+    """Let a role read or write the whole memory, or one more space. Return the names of its spaces.
 
     `right` is "read", "write" or "none", which revokes all. A role limited to some spaces has
     the same right in all of them: another right raises Conflict.

@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS commits (
   writer TEXT NOT NULL DEFAULT current_user
 )
 """
-"""The table that writers lock. It has the mark of each commit of the last hour or longer."""
+"""The table that writers lock. It has the marks of commits, of the last hour at least."""
 _MADE_MEANWHILE = (
     psycopg.errors.UniqueViolation,
     psycopg.errors.DuplicateTable,

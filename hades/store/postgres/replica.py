@@ -30,7 +30,7 @@ _LOOKS = 4
 WAIT_S = 1.0
 """The wait for a connection. It is short because the other server can be asked instead."""
 _AWAY_S = 5.0
-"""How long a server is not asked again after it did not answer."""
+"""How long to wait before asking a server again that did not answer."""
 
 
 class Replica:

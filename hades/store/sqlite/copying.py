@@ -20,7 +20,8 @@ from hades.store.sqlite.faults import translated
 from hades.store.sqlite.opening import open_file
 
 _COPIED_PAGES_A_STEP = 64
-"""A quarter of a megabyte: after each step progress is reported, and the copy can be stopped."""
+"""Pages copied in one step, a quarter of a megabyte. After each step progress is reported, and the
+copy can be stopped."""
 
 
 def backup(

@@ -35,7 +35,7 @@ _ROW_COUNT: Callable[[sqlite3.Cursor], int] = attrgetter("rowcount")
 _ROW_ID: Callable[[sqlite3.Cursor], int | None] = attrgetter("lastrowid")
 _INTERRUPTS = 100
 _INTERRUPT_S = 0.1
-"""How often, and with which pause, a statement of another thread is interrupted at closing."""
+"""How often, and with which pause between, closing interrupts a statement of another thread."""
 _Opened = dict[sqlite3.Connection, threading.Lock]
 
 
@@ -246,7 +246,8 @@ class SqliteDatabase(Database):
         return max(given or 0, top or 0)
 
     def keep_ids(self, given: Mapping[str, int] | None = None) -> None:
-        """Never assign the numbers up to those `given`. SQLite itself takes care of all others."""
+        """Never assign the numbers up to those in `given`. SQLite itself never reuses other
+        numbers."""
         for table, last in (given or {}).items():
             known = self.value("SELECT seq FROM sqlite_sequence WHERE name = ?", table) or 0
             self.run("DELETE FROM sqlite_sequence WHERE name = ?", table)
@@ -278,7 +279,7 @@ _registry: Counter[tuple[int, int]] = Counter()
 def _close_all(opened: _Opened, pid: int, registered: tuple[int, int]) -> None:
     if pid == os.getpid():
         for connection, lock in list(opened.items()):
-            # A statement may begin after an interrupt, so there are several.
+            # a statement may begin after an interrupt, so interrupt several times
             for _ in range(_INTERRUPTS):
                 if lock.acquire(timeout=_INTERRUPT_S):
                     connection.close()

@@ -144,7 +144,7 @@ async def send_files(frame: Frame, files: Sequence[SentFile]) -> Addition:
 
 
 def _card(frame: Frame, addition: Addition) -> None:
-    """Draw an addition; while its job runs, look now and then how far it is."""
+    """Draw an addition; while its job runs, update its progress now and then."""
     job = addition.job
     with box("card", "article") as card:
         text(addition.title, "", "p")

@@ -1,4 +1,4 @@
-"""Ask: what the memory holds and can be asked, and conversations with it."""
+"""Ask: what the memory contains and can be asked, and conversations with it."""
 
 from __future__ import annotations
 
@@ -133,7 +133,8 @@ def _line(frame: Frame, line: BriefLine) -> None:
 
 
 def _sources(frame: Frame, answer: Answer, judge: Judge | None) -> None:
-    """Draw what the answer is from: themes, cited facts, and passages with what they said."""
+    """Draw the sources of an answer: themes, cited facts, and passages with the quoted sentences
+    marked."""
     recall = answer.recall
     cited = defaultdict[tuple[str, int], list[str]](list)
     for sentence in answer.sentences:
@@ -150,7 +151,7 @@ def _sources(frame: Frame, answer: Answer, judge: Judge | None) -> None:
 
 
 def _explain(frame: Frame, answer: Answer, judge: Judge | None) -> None:
-    """Draw what is for those who look closer: the paths, and how the answer was found."""
+    """Draw further details: the paths, and how the answer was found."""
     recall = answer.recall
     with box("line"):
         button("Copy the answer", lambda: ui.clipboard.write(str(answer)), "quiet")

@@ -63,12 +63,14 @@ _KEYS = """(event) => {{ const chart = getElement({0}), step = {{ArrowLeft: [-60
     : {{center: [center[0] + step[0] / zoom, center[1] + step[1] / zoom]}}]}}) }}"""
 Make = Callable[[str, WriteGroup], Awaitable[None]]
 _PLACES: WeakKeyDictionary[Frame, dict[Node, network.Place]] = WeakKeyDictionary()
-"""The last places of the nodes of each page; they stay near them when time or filters change."""
+"""The last places of the nodes of each page, so that nodes stay near them when time or filters
+change."""
 
 
 @page("/graph", "Graph")
 async def graph(frame: Frame) -> None:
-    """Draw the graph around the names in the address, else what is most linked in the space."""
+    """Draw the graph around the names in the address, or else the most linked nodes of the
+    space."""
     query = frame.query
     names = _names(frame.query)
     wanted = query.get("search", "")
@@ -235,7 +237,7 @@ def _saving(shown: Subgraph, drawn: ui.echart) -> None:
 async def _nodes(
     frame: Frame, shown: Subgraph, choose: Callable[[int], None], place: Element, most: int = LISTED
 ) -> None:
-    """List the nodes that are drawn, for those who use no pointer."""
+    """List the nodes that are drawn, for visitors who do not use a pointer."""
     text("Nodes, nearest first", "", "h2")
     with box("line"):
         for number, node in enumerate(shown.nodes[:most]):

@@ -36,7 +36,8 @@ RELATION = "relates_to"
 CONTRADICTIONS, PROPOSALS, REFUSED, LINKS = KINDS = (
     "Contradictions", "Proposals", "Refused notes", "Links to add"
 )  # fmt: skip
-"""What makes answers wrong comes first, then what somebody waits for."""
+"""The kinds of items in their order: first those that make answers wrong, then those that somebody
+waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,11 @@ class ReviewItem:
     detail: str
     topic: str
     lines: list[str]
-    """Begun with `+` or `-`, as in a difference."""
+    """Lines that begin with `+` or `-`, as in a difference."""
     writes: Mapping[bool, Sequence[NamedWrite]]
-    """Those of accepting (True) and rejecting it; empty if the visitor may not."""
+    """The writes of accepting (True) and of rejecting it; empty if the visitor may not do that."""
     group: str
-    """Items of one group have a card in common."""
+    """Items of one group share a card."""
 
 
 @page("/review", "Review", role=Role.WRITER)
@@ -98,7 +99,7 @@ class Queue:
         ui.keyboard(on_key=self._pressed, ignore=["input", "select", "textarea"])
 
     def add(self, kind: str, items: Sequence[ReviewItem]) -> None:
-        """Draw items of a kind too."""
+        """Add items of a kind to the page."""
         self._items[kind] += items
         self._draw()
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     """One match of the query: nodes by capture name."""
 
 MOST_ERROR_CHILDREN = 10_000
-"""The time to match grows with its square: 0.25 s at 10,000, half a minute at 100,000."""
+"""The time to match grows with the square of this number: 10,000 take 0.25 s, 100,000 half a
+minute."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ class LinkFinder:
         """The qualified name of the first symbol of each path in the file."""
         self._bases: dict[SymbolPath, list[SymbolPath]] = {}
         self._outer_bases: dict[SymbolPath, str] = {}
-        """By class: its first base that is defined in another file."""
+        """For each class, its first base that is defined in another file."""
         self._member_scopes: set[SymbolPath] = set()
         for symbol in symbols:
             if not symbol.is_scope:
@@ -182,7 +182,8 @@ class LinkFinder:
     def _inherited(
         self, classes: Sequence[SymbolPath], names: SymbolPath, outer: str | None = None
     ) -> str | None:
-        """Return a member of these classes, or assume it in `outer` or their base elsewhere."""
+        """Return a member of these classes. If none is found, assume that `outer` or a base in
+        another file has it."""
         member = self._member(classes, names)
         if member is not None or len(names) != 1:
             return member

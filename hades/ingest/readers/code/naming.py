@@ -44,7 +44,7 @@ true truncate try type unit unlock up update upload url use user util utils vali
 value values vector verify version view visit wait walk warn width work wrap write writer yield
 """
 COMMON_NAMES = frozenset(_COMMON_WORDS.split())
-"""Common names of symbols, which alone would match words in any prose."""
+"""Common names of symbols, which would match ordinary words of any prose."""
 
 SHORTEST_DISTINCTIVE_CHARS = 3
 DEEPEST_USE_TREE = 20

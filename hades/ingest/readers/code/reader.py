@@ -26,7 +26,8 @@ from hades.ingest.readers.text import decode
 MOST_PARSED_CHARS = 5_000_000
 LONGEST_LINE_CHARS = 20_000
 MEAN_LINE_CHARS = 250
-"""Hand-written files of the standard library have a mean below 60 characters per line."""
+"""Files with longer lines on average are minified; hand-written ones have less than 60
+characters."""
 SMALLEST_MINIFIED_CHARS = 5_000
 
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")

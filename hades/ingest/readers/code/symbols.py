@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hades.ingest.readers.code.languages import QueryMatch
 
 LONG_NESTED_LINES = 30
-"""A function inside a function is a symbol of its own from this length on."""
+"""A function inside a function is a symbol of its own if it has at least this many lines."""
 DEEPEST_PATH = 20
 """Limit of steps in a name. Deeper definitions belong to the symbol around them."""
 MOST_WRAPPED = 8
@@ -57,7 +57,7 @@ class SymbolKind(Enum):
     FUNCTION = auto()
     CLASS = auto()
     DECLARED = auto()
-    """A declaration without a body; it stays in the block around it."""
+    """A declaration without a body; it is no block of its own."""
     NAMESPACE = auto()
     IMPL = auto()
     """The scope of a Rust `impl`."""

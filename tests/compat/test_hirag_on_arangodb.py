@@ -1,4 +1,4 @@
-"""The code examples of source document 002, HiRAG × PathRAG on ArangoDB, one test each."""
+"""The code examples of HiRAG × PathRAG on ArangoDB, one test each."""
 
 from __future__ import annotations
 

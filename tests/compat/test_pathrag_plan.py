@@ -1,4 +1,4 @@
-"""The code examples of source document 001, the PathRAG plan, one test each."""
+"""The code examples of the PathRAG plan, one test each."""
 
 from __future__ import annotations
 

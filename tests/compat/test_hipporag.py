@@ -1,4 +1,4 @@
-"""The code examples of source document 004, HippoRAG, one test each."""
+"""The code examples of HippoRAG, one test each."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def server(library: hades.Memory, path: Path) -> Iterator[Offered]:
 
 
 def test_the_tools_of_the_documents_are_called_over_mcp(server: Offered) -> None:
-    """`pathrag_retrieve` is the tool of source document 000."""
+    """`pathrag_retrieve` is the tool of memory-enhanced PathRAG."""
 
     def call(tool: str, **arguments: Any) -> dict[str, Any]:
         result = talk(server, lambda client: client.call_tool(tool, arguments))

@@ -1,4 +1,4 @@
-"""The code examples of source document 000, memory-enhanced PathRAG, one test each."""
+"""The code examples of memory-enhanced PathRAG, one test each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The code examples of source document 003, TracingRAG, one test each."""
+"""The code examples of TracingRAG, one test each."""
 
 from __future__ import annotations
 
