@@ -126,7 +126,7 @@ class Model:
             spent = trip(one) + alone + self.row_ms * one.rows
             whole += spent
             held += spent if holds else 0.0
-            holds |= "pg_advisory_xact_lock" in one.text
+            holds |= database.TURN in one.text
         return whole, held
 
     def percentiles(self, calls: Sequence[Call], trip: Trip, at_once: int = 1) -> list[float]:

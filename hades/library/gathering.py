@@ -120,10 +120,9 @@ class Gathering:
         vector = self._vector(text)
         volumes = self.chosen(moment.space, self._held_keys(text), vector)
         gathered.asked = len(volumes)
+        new = {volume.name for volume in volumes} - self._opened[moment.space]
         gathered.missing.update(self._make_ready(moment.space, volumes))
         volumes = [one for one in volumes if one.name not in gathered.missing]
-        gathered.begun = time.perf_counter()
-        begun = time.monotonic()
         each = len(volumes) or 1
         sought = Sought(
             moment=moment,
@@ -134,6 +133,11 @@ class Gathering:
             size=self.size(moment.space),
             most=max(SIGNAL_LEAST, SIGNAL // each),
         )
+        if new:  # read their indexes from disk, which takes longer than the share of a question
+            opened = [volume for volume in volumes if volume.name in new]
+            self._calls.all(opened, "find", sought, until=time.monotonic() + OPENING_S)
+        gathered.begun = time.perf_counter()
+        begun = time.monotonic()
         found = self._calls.all(volumes, "find", sought, until=begun + FIND_SHARE * latency_s)
         gathered.missing.update(found.missing)
         sent = {name: one for name, one in found.of.items() if one is not None}
