@@ -117,7 +117,7 @@ class MemoryAgent:
         count = len(waiting.values["actions"])
         chosen = list(range(count)) if accept is True else sorted(set(accept or ()))
         if any(not 0 <= number < count for number in chosen):
-            raise InvalidInput(f"There are {count} actions, numbered from 0.")
+            raise InvalidInput(f"Choose among {count} actions, numbered from 0.")
         return self._run(Command(resume=chosen), thread)
 
     def _run(self, begun: Any, thread: str) -> MemoryDecision:

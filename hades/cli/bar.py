@@ -16,7 +16,7 @@ from rich.text import Text
 class Pace(ProgressColumn):
     """The column with the amount done, the rate per second, and the time left.
 
-    The rate is the mean since the first report: batches are too few and uneven for a shorter time.
+    The rate is the mean since the first report: over a shorter time, uneven batches make it jump.
     """
 
     def render(self, task: Task) -> Text:

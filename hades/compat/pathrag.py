@@ -1,6 +1,7 @@
 """PathRAG: a class with its configuration, over `recall`.
 
-A version is a change or a time of the memory. Nothing is cached by the question alone.
+`as_of_version` is a change number or a time. A cached value also depends on the memory's last
+change.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class TokenFamily:
         return self._longest(text, ends, at_most, "") or self.cut_words(text, at_most)
 
     def cut_words(self, text: str, at_most: int) -> str:
-        """Cut a text after a word, to `at_most` tokens with an ellipsis, unless it fits whole."""
+        """Return a text whole if it fits `at_most` tokens, else its beginning and an ellipsis."""
         if self.count([text])[0] <= at_most:
             return text
         ends = [match.end() for match in _WORD.finditer(text)]

@@ -145,7 +145,7 @@ class ContextWindow:
     ) -> None:
         """Put a block into the working context or the evidence, replacing one of that name."""
         if section not in ("working", "recall"):
-            raise InvalidInput(f"A block is put into working or recall, not {section!r}.")
+            raise InvalidInput(f"A section is working or recall, not {section!r}.")
         if priority not in PRIORITIES:
             raise InvalidInput(f"A priority is high, medium or low, not {priority!r}.")
         sure = clean_share(reliability, "reliability") or 0.0

@@ -28,8 +28,8 @@ TOKENS = {DAILY: 400, WEEKLY: 600, MONTHLY: 800}
 """The most tokens of a summary."""
 SHARES = {DAILY: 1 / 3, WEEKLY: 1 / 6, MONTHLY: 1 / 11}
 TOKENS_AT_LEAST = 320
-"""The tokens of an answer made of a summary: this share of its originals' tokens, but at least this
-many and at most TOKENS."""
+"""The token limit of an answer from a summary: the share SHARES of its originals' tokens, but at
+least TOKENS_AT_LEAST and at most TOKENS."""
 LEAST_DAYS = {MONTHLY: 27, WEEKLY: 6, DAILY: 0.5}
 """A question about more days than this is answered from summaries of this level."""
 

@@ -73,7 +73,7 @@ class EvalQuestion:
 
     @property
     def fold(self) -> int:
-        """Its half of the set, 0 or 1, by a hash of its id: train on one, report on the other."""
+        """The question's half of the set, 0 or 1, by a hash: train on one, report the other."""
         return zlib.crc32(self.id.encode()) & 1
 
 

@@ -81,8 +81,7 @@ def train(
             if wanted.any() and not wanted.all():
                 learned[eval_set.name].append(TrainingQuestion(table, wanted))
     counts = {name: len(examples) for name, examples in learned.items()}
-    # All sets count alike, however many questions they have: a set left out of training then loses
-    # less.
+    # Every set has the same total weight: a set left out of training then loses less.
     every = [
         replace(one, weight=1 / len(examples)) for examples in learned.values() for one in examples
     ]

@@ -310,7 +310,7 @@ class Indexes(Derived):
         return np.isin(self.chunks["topic"], np.array(list(topics), np.int64))
 
     def among(self, mask: Flags, chunks: Sequence[int]) -> list[bool]:
-        """Return for each of these chunk ids whether the mask is True at its chunk number."""
+        """Return for each chunk id whether the mask includes it; False for an unknown id."""
         wanted = np.array(chunks, np.int64)
         at = np.searchsorted(self.chunks["id"], wanted)
         known = is_at(self.chunks["id"], at, wanted)

@@ -48,7 +48,7 @@ class ChunkTerms(RowsById):
         self._put(new, [np.frombuffer(chunks[chunk], np.uint32) for chunk in new.tolist()])
 
     def hashed(self, chunks: Sequence[int]) -> list[tuple[int, bytes]]:
-        """Return (chunk, hashed stems) of those of these chunks that are known."""
+        """Return (chunk, hashed stems) for each given chunk whose stems are here."""
         rows = np.flatnonzero(np.isin(self._rows["chunk"], np.array(chunks, np.int64)))
         first = self._rows["first"][rows]
         count = self._rows["count"][rows]

@@ -134,7 +134,7 @@ class Bad:
     where: str
     """The topic, or the file with the line or the number of the record."""
     why: str
-    """One sentence."""
+    """The reason, in one sentence."""
 
 
 class Unreadable(Exception):

@@ -28,8 +28,8 @@ SLIP_FROM_END_LETTERS = 3
 NEAR_AT_LEAST = 0.4
 """From this share of common trigrams on, a known name is suggested for an unknown one."""
 SLIP_AT_LEAST = 0.8
-"""From this likeness (by difflib) on, one of two words may be a slip of the other: one letter of
-five, two of ten."""
+"""From this ratio of difflib on, two words may be one word with a slip: one letter of five differs,
+or two of ten."""
 SLIP_LETTERS_AT_MOST = 200
 """The most letters of two words together; comparing longer ones takes too long."""
 NAMED_AT_MOST = 3

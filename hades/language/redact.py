@@ -246,7 +246,7 @@ def _is_word(value: str) -> bool:
 
 
 def _is_name(value: str) -> bool:
-    """Return whether an argument is a name or a sentence, as in a list of columns."""
+    """Return whether an argument reads as a name or a sentence, so is no secret."""
     return _is_plain(value) or _NAME_LIKE.fullmatch(value) is not None
 
 

@@ -12,7 +12,7 @@ from hades.language.sentences import sentences
 WORDS_BEFORE = 50
 WORDS_OWN = 25
 WORDS_AFTER = 25
-"""The context of a sentence, in words: how many of the turn before, before it in its own turn, and
+"""How many words of context a sentence gets: from the turn before, before it in its own turn, and
 after it."""
 TURN_CHARACTERS_AT_MOST = 4_000
 """A longer turn is read in part: half of this from its beginning and half from its end. The middle

@@ -22,8 +22,8 @@ from hades.library.workers import VolumeWorkers
 THREADS = 64
 """The most calls at once, of all questions."""
 AT_ONCE_PER_CORE = 4
-"""The most calls at once of one question, by the cores that the volumes have. If there is not time
-for all, so many are answered, instead of each being late."""
+"""The most calls at once of one question, per core of the workers. If time is short, some volumes
+answer; all at once would all be late."""
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class VolumeCalls:
         own: Mapping[str, Any] | None = None,
         until: float | None = None,
     ) -> Results:
-        """Call a method of several volumes at once; `own` has the last argument of each by name.
+        """Call a method of several volumes at once; `own` has their last arguments by name.
 
         Wait for them until `until`, a time of `time.monotonic`.
         """

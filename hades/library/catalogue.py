@@ -1,7 +1,7 @@
 """The catalogue of a library: its volumes, where new topics go, and what each volume holds.
 
-The catalogue is a memory. It keeps this in its facts (`meta`), which have no history, so a purged
-name leaves no trace in an older version of a sketch.
+The catalogue is a memory. All this is in its table `meta`, which has no history, so a purged name
+is not left in an older version of a sketch.
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ class VolumeEntry:
 
     name: str
     place: str
-    """A file, beside the catalogue unless the path is absolute, or postgresql://…"""
+    """A file (a relative path starts at the catalogue's folder), or postgresql://…"""
     takes: tuple[str, ...] = ()
-    """Patterns of what it takes. The volumes without patterns share everything that no pattern
-    takes."""
+    """Globs of what goes to it: topics, spaces or years. Volumes without globs share the rest."""
 
     @property
     def shown(self) -> str:
@@ -44,7 +43,7 @@ class VolumeEntry:
 
 
 class Catalogue:
-    """The facts of a library, in the memory that is its catalogue."""
+    """What a library knows of its volumes, kept in its catalogue."""
 
     def __init__(self, store: Store, actor: str) -> None:
         self._store = store
@@ -76,7 +75,7 @@ class Catalogue:
         raise NotFound(f"The library has no volume {name!r}: `hades library list` names them.")
 
     def place(self, volume: VolumeEntry) -> str:
-        """Return where a volume is, as it can be opened from anywhere."""
+        """Return a volume's address; a relative path starts at the catalogue's folder."""
         if is_server(volume.place):
             return volume.place
         return str(self._store.database.files.parent.joinpath(volume.place))
@@ -86,7 +85,7 @@ class Catalogue:
         clean_name(volume.name, "volume")
         for other in self.volumes:
             if volume.name == other.name or self.place(volume) == self.place(other):
-                raise Conflict(f"The library has the volume {other.name!r} at {other.shown}.")
+                raise Conflict(f"The library already has {other.name!r} at {other.shown}.")
         self._write("add_volume", (*self.volumes, volume))
 
     def moved(self, name: str, place: str) -> None:
@@ -182,14 +181,14 @@ class Share:
 def write_facts(
     store: Store, actor: str, action: str, by: str, volumes: Sequence[VolumeEntry] = ()
 ) -> None:
-    """Write the facts of a library into the memory that is its catalogue."""
+    """Write the rule and the volumes of a library into its catalogue."""
     facts: dict[str, Any] = {"by": by, "volumes": [asdict(one) for one in volumes]}
     with store.write(actor, action):
         store.set_meta(LIBRARY, json.dumps(facts))
 
 
 def check_by(by: str) -> None:
-    """Raise InvalidInput unless this is a rule of BY."""
+    """Raise InvalidInput unless `by` is one of BY."""
     if by not in BY:
         raise InvalidInput(f"New topics can go to volumes by {', '.join(BY)}, not by {by!r}.")
 

@@ -1,9 +1,8 @@
 """The excerpt of a library: rows of several volumes in one small memory, for one question.
 
-Rows get new numbers here. If several volumes have an entity with the same key, it becomes one
-entity, and the entity with the name of a topic becomes its subject, so that walks lead from one
-volume to the next. The usual recall runs over the excerpt, with the word and name statistics of the
-whole library.
+Rows get new numbers here. Entities with the same key become one, and an entity named like a topic
+becomes that topic's subject, so that walks cross from one volume to another. The usual recall runs
+over the excerpt, with the word and name statistics of the whole library.
 """
 
 from __future__ import annotations
@@ -46,18 +45,16 @@ Frequency = Callable[[str], int]
 """Returns the number of passages of the library that have a stem."""
 
 ROWS_AT_MOST = 1_000_000
-"""A number above that of the rows of any excerpt."""
+"""More rows than any excerpt has."""
 _SHARED = {"relations": "name", "actors": "name", "encoders": "name", "entities": "key"}
-"""Rows of these tables become one row if this column has the same value, even in different
-volumes."""
+"""Rows of different volumes become one row if this column has the same value."""
 _BY_NAME = {**_SHARED, "topics": "name"}
 _FIRST = ("relations", "actors", "encoders", "entities", "topics", "states", "chunks")
 """Tables that others refer to, in the order in which their rows get new numbers."""
 
 
 class ExcerptOfLibrary:
-    """A small memory of rows of volumes. It is a context manager, which removes the memory at its
-    end."""
+    """A small memory made of rows from volumes; the end of its `with` block deletes it."""
 
     def __init__(self, space: str, clock: Clock) -> None:
         self._folder = _new_folder()
@@ -90,9 +87,9 @@ class ExcerptOfLibrary:
     def add(self, sent: SentRows) -> None:
         """Add the rows of one volume, with new numbers.
 
-        A row is left out if it refers to a row that was not sent, or to a topic that another volume
-        sent as well. A topic without a version, which a link in one volume made, becomes the topic
-        of that name.
+        A row is left out if it needs a row that was not sent, or belongs to a topic that another
+        volume sent before. A topic without a version, which only a link made, is joined with the
+        topic of that name.
         """
         rows = sent.rows
         new: dict[str, dict[int, int]] = {table: {} for table in (*_FIRST, "edges")}
@@ -164,7 +161,7 @@ class ExcerptOfLibrary:
         change = [self._changer(table, column, new) for column in TABLES[table].columns]
         changed = [at for at, to in enumerate(change) if to is not None]
         roles = [column.role for column in TABLES[table].columns.values()]
-        # A reference of another role becomes NULL if its row was not sent.
+        # A `link` or `derived` reference becomes NULL if its row was not sent.
         needed = [at for at in changed if roles[at] not in ("link", "derived")]
         written = self._written[table] if table in _SHARED else None
         for row in rows:
@@ -182,7 +179,7 @@ class ExcerptOfLibrary:
     def _changer(
         self, table: str, column: str, new: dict[str, dict[int, int]]
     ) -> Callable[[int], int | None] | None:
-        """Return the function that gives a column new numbers; None if it has none."""
+        """Return the function that renumbers a column; None if it stays as it is."""
         about = TABLES[table].columns[column]
         if column == "space":
             return lambda _: 1
@@ -195,11 +192,11 @@ class ExcerptOfLibrary:
         return new[target].get if target in new else None
 
     def _join_names(self) -> None:
-        """Join topics with entities that other volumes know by the same name.
+        """Join topics with entities of the same name from other volumes.
 
-        An entity that has exactly the name of a topic and that no text mentions was told in a
-        volume without that topic, so facts about it are about the topic. Any other entity with the
-        key of a topic's name becomes the topic's subject.
+        An entity that has exactly a topic's name, and that no text mentions, comes from a fact
+        told in a volume without that topic: its facts move to the topic. Otherwise an entity with
+        the key of a topic's name becomes the topic's subject.
         """
         topics = list(TABLES["topics"].columns)
         entities = list(TABLES["entities"].columns)
@@ -260,15 +257,14 @@ class _ExcerptFeed(Changefeed):
         self._size = size
 
     def frequency(self, entities: Sequence[int]) -> tuple[dict[int, int], int] | None:
-        """Return the mentions of each entity in the library, and the number of its chunks."""
+        """Return how often the library mentions each entity, and how many chunks it has."""
         return {entity: self._mentions.get(entity, 0) for entity in entities}, self._size
 
 
 class _SoughtWords(Words):
     """Words of an excerpt, weighed as in the library.
 
-    The volumes have scored the passages for the question. The texts are read only for another
-    search.
+    The volumes sent the BM25 of passages for the question. Texts are read only for another search.
     """
 
     def __init__(
@@ -298,7 +294,7 @@ class _SoughtWords(Words):
         *,
         earlier: bool = False,
     ) -> list[tuple[int, float]]:
-        """Return the best chunks; for the text that the volumes scored, those of any time and
+        """Return the best chunks; for the text that the volumes scored, whatever their time and
         topic."""
         if question == self._text:
             return sorted(self._said.items(), key=lambda one: (-one[1], one[0]))[:limit]
@@ -310,7 +306,7 @@ class _SoughtWords(Words):
 
 
 class _ExcerptWords(SpaceWords):
-    """The one space of an excerpt."""
+    """The words of an excerpt's one space."""
 
     def __init__(self, store: Store, words: Words) -> None:
         super().__init__(store, usable(store.index_folder))

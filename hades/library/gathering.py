@@ -56,14 +56,14 @@ FOLLOWED_LEAST = 6
 """The same for the passages that the strongest candidates lead to."""
 READ_ON = 2
 STRONGEST = 5
-"""The candidates that are read with the question, and those that share a vector with it."""
+"""How many of the strongest candidates the hop encoder reads, and are averaged with the
+question."""
 FIND_SHARE = 0.5
 ROWS_SHARE = 0.75
 """The shares of a question's time after which candidates, and rows, must have arrived."""
 REVISION_S = 0.5
-"""How long volumes have to report their last change, if the library chooses among them. A volume
-that is late is asked.
-"""
+"""How long volumes have to report their last change, when the library chooses which to ask. A
+late one is asked."""
 INDEXING_S = 5.0
 OPENING_S = 30.0
 """How long a volume may take to index what was written, or to be opened for the first time."""
@@ -133,7 +133,7 @@ class Gathering:
             size=self.size(moment.space),
             most=max(SIGNAL_LEAST, SIGNAL // each),
         )
-        if new:  # read their indexes from disk, which takes longer than the share of a question
+        if new:  # a first search reads the indexes from disk, longer than a question may take
             opened = [volume for volume in volumes if volume.name in new]
             self._calls.all(opened, "find", sought, until=time.monotonic() + OPENING_S)
         gathered.begun = time.perf_counter()
@@ -245,8 +245,8 @@ class Gathering:
     def _following(
         self, text: str, vector: Floats32 | None, strong: Sequence[Strong]
     ) -> list[Floats32]:
-        """Return the vectors of possible next passages, and that of the question with the
-        candidates."""
+        """Return the next vectors to search with: question and candidates averaged, then those of
+        the hop encoder."""
         hop = hop_encoder(self.encoder)
         if vector is None or not strong:
             return []
@@ -268,7 +268,7 @@ class Gathering:
     def _make_ready(self, space: str, volumes: Sequence[VolumeEntry]) -> dict[str, HadesError]:
         """Let volumes index what was written, and open those that were not asked yet.
 
-        Return why a volume is missing.
+        Return the errors of missing volumes.
         """
         new = {volume.name for volume in volumes} - self._opened[space]
         late = {volume.name for volume in volumes} & self.written[space]
@@ -302,8 +302,8 @@ class Gathering:
 def _best_of(sent: Mapping[str, VolumeCandidates]) -> tuple[dict[str, list[int]], list[Strong]]:
     """Return the chunks to read of each volume, and the strongest candidates, best first.
 
-    Half of them are the best by meaning and words, on one scale. The others are the first of each
-    volume in turn, since its graph may have found them.
+    Half of the chunks are the best by meaning and words, on one scale. The others are each
+    volume's first in turn, since its graph may have found them.
     """
     priors = dict(zip(sent, _priors([*sent.values()]), strict=True))
     flat = [(-prior, name, at) for name, own in priors.items() for at, prior in enumerate(own)]
@@ -321,7 +321,7 @@ def _best_of(sent: Mapping[str, VolumeCandidates]) -> tuple[dict[str, list[int]]
 
 
 def _priors(sent: Sequence[VolumeCandidates]) -> list[Floats]:
-    """Return the mean of meaning and words of each candidate, each from 0 to 1 over all volumes."""
+    """Return the mean of cosine and BM25 of each candidate, both scaled to 0–1 over all volumes."""
     if not sent:
         return []
     ends = np.cumsum([len(one.chunks) for one in sent])[:-1]

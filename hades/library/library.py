@@ -96,11 +96,11 @@ MERGED: dict[str, Callable[[list[Any]], Any]] = {
 }
 """Operations that every volume does, and how their results are joined."""
 NOT_AS_ONE = (
-    "A library does not do {0!r} as one: do it in a volume. "
+    "A library cannot do {0!r} as a whole: do it in a volume. "
     "`hades library list` says where they are."
 )
 LATENCY_S = 5.0
-"""The time limit of a call about names, and of a call that every volume does for a list."""
+"""The time limit of an operation about names, and of a short read of every volume."""
 
 
 OF_CATALOGUE = ("models", "change", "pending", "unembedded", "spaces", "create_space", "once")
@@ -331,7 +331,7 @@ class Library(LibraryView, Memory):
     def move_volume(self, name: str, place: str | Path) -> VolumeEntry:
         """Copy a volume to another place and use it there; it answers meanwhile.
 
-        Writes to it during the last comparison wait. What is at the old place stays there.
+        Writes wait while copy and original are compared. The original stays where it is.
         """
         from hades.store.copy import copy as copy_memory
 
@@ -362,7 +362,7 @@ class Library(LibraryView, Memory):
     # For the operations
 
     def _of_all(self, method: str, *args: Any) -> dict[str, Any]:
-        """Return the results of a method of all volumes; raise the first error of one."""
+        """Call a method of all volumes; return the results, or raise the first error."""
         results = self._calls.all(self._catalogue.volumes, method, *args)
         _raise_first(results)
         return results.of
@@ -372,7 +372,7 @@ class Library(LibraryView, Memory):
         cores."""
         if self._catalogue.by == "year":
             raise Unavailable(
-                "A library divided by year does not divide a source: ingest it into the volume of "
+                "A library divided by year cannot split a source: ingest it into the volume of "
                 "its year."
             )
         on_progress = named.get("on_progress") or (lambda _what, _done, _total: None)

@@ -52,7 +52,7 @@ class Sketch:
 
     @property
     def chunks(self) -> int:
-        """The number of passages, of all times."""
+        """The number of passages, current or not."""
         return int(self.revision[1])
 
     @property

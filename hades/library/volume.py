@@ -133,7 +133,7 @@ class Wanted:
     names: Sequence[str] = ()
     """Everything about these topics or entities, which the caller named, is sent, too."""
     brief_of: tuple[str | None] | None = None
-    """The topics of a brief are sent, too: of this topic, or of the space if it is None."""
+    """What a brief of this topic (None: of the space) cites is sent, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,8 +323,7 @@ def _weighed(query: QueryContext, sought: Sought) -> QueryContext:
 
 
 def _chosen(found: Retrieved, most: int) -> Ints:
-    """Return the best passages of each signal, one of each in turn, with the passages that belong
-    to them."""
+    """Return the best passages of each signal: one of each signal in turn, without repeats."""
     seeds = found.seeds
     walks = found.walks
     query = found.search.query
@@ -441,7 +440,7 @@ def _nearest(query: QueryContext, wanted: Wanted, sought: Sought) -> list[int]:
 
 
 def _around(query: QueryContext, nodes: Sequence[int]) -> list[int]:
-    """Return the passages that mention nodes, belong to them, or are one name further."""
+    """Return passages that mention nodes, belong to them, or share a name with those."""
     graph = query.graph
     chunks = list[int]()
     at = query.graph.numbers(np.array(nodes, np.int64))
@@ -460,7 +459,7 @@ def _around(query: QueryContext, nodes: Sequence[int]) -> list[int]:
 
 AROUND_ARCS = 3
 AROUND_AT_MOST = 150
-"""How far from a named node passages are sent, and how many at most for each arc."""
+"""How many arcs from a named node passages are sent, and the most at each distance."""
 
 
 def _nodes_of_brief(inside: Inside, topic: str | None) -> list[int]:

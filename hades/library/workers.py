@@ -178,7 +178,7 @@ _here: dict[str, Volume] = {}
 
 
 def _open_here(opened: Open, place: str, options: Mapping[str, Any]) -> None:
-    # the first call raises an error; raised here, it would only break the pool
+    # opened at the first call: an error raised here would only break the pool
     _here["arguments"] = (opened, place, options)  # type: ignore[assignment]
 
 

@@ -296,7 +296,7 @@ def _undo(finding: _Finding) -> str:
 
 
 def _listed(edges: Sequence[Edge]) -> str:
-    """Return the edges that lead to the changed topic or entity, as the end of a reason."""
+    """Return the end of a reason: the edges that the change may affect."""
     some = ", ".join(f"{edge} ({edge.id})" for edge in edges[:AFFECTED_AT_MOST])
     more = f" and {len(edges) - AFFECTED_AT_MOST} more" * (len(edges) > AFFECTED_AT_MOST)
     return f"; look also at {some}{more}" if edges else ""

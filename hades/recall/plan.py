@@ -63,7 +63,7 @@ _AMOUNT = {
 
 _FACTS = {Intent.RELATION: 50}
 _HISTORY = {Intent.RECENT: 10, Intent.WHY: 3, Intent.WHEN: 10}
-"""How many earlier versions are shown; 0 for other intents."""
+"""Earlier versions shown, by intent; other intents show none."""
 _OF_QUOTES: Mapping[str, Any] = {"reranker": {"units": 8}}
 """`ask` quotes several units, so the reader reads more of them than for `recall`."""
 _OF_VERSIONS: Mapping[str, Any] = {"final_context": PLANNING_PASSAGES, "history": 20}

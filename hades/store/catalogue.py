@@ -137,7 +137,7 @@ def _read_fields(text: str) -> object:
 
 
 _NODE = Column("INTEGER", (1 << 3, (1 << 59) - 1))
-"""A node that may be erased."""
+"""A node whose row may have been erased."""
 _END = replace(_NODE, role="node", nodes=(NodeKind.TOPIC, NodeKind.ENTITY, NodeKind.CHUNK))
 _DERIVED = Column("INTEGER", _COUNT, "derived")
 _SMALL = Column("INTEGER", (0, (1 << 7) - 1))

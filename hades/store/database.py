@@ -192,7 +192,7 @@ class Database(ABC):
     @property
     @abstractmethod
     def files(self) -> Path:
-        """The path beside which the indexes, uploads and other files of this memory are."""
+        """Indexes, uploads and other files of this memory are placed beside this path."""
 
     # Reading
 

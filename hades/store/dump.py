@@ -40,7 +40,7 @@ _WHERE = {
 
 
 def _fields(table: str) -> dict[str, Column]:
-    """Return the columns of a table, and those of its lists that a record has besides the name."""
+    """Return the fields of a record: its table's columns, and those of its lists after the name."""
     columns = dict(TABLES[table].columns)
     for listed in TABLES[table].having("list").values():
         columns |= dict(list(TABLES[listed.target].columns.items())[2:])

@@ -164,7 +164,7 @@ class ExcerptFeed(Changefeed):
         return iter([self._vectors[encoder]])
 
     def frequency(self, entities: Sequence[int]) -> tuple[dict[int, int], int] | None:
-        """Return the mentions of each entity in the whole memory, and the number of its chunks."""
+        """Return how often the whole memory mentions each entity, and how many chunks it has."""
         rows = self._database.rows(
             "SELECT e.id, (SELECT count(*) FROM "
             "(SELECT 1 FROM mentions WHERE entity = e.id LIMIT ?2) s) "

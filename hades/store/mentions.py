@@ -270,7 +270,7 @@ class Mentions:
     def chunks_between(self, space: int, after: int, up_to: int, limit: int) -> list[int]:
         """Return the chunks of a space with `after` < id <= `up_to`, by id."""
         return self._database.column(
-            # Read chunks first: otherwise SQLite reads and sorts those of the whole space.
+            # CROSS JOIN: read chunks first, or SQLite sorts those of the whole space.
             "SELECT c.id FROM chunks c CROSS JOIN topics t ON t.id = c.topic "
             "WHERE t.space = ? AND c.id > ? AND c.id <= ? ORDER BY c.id LIMIT ?",
             space,

@@ -32,7 +32,7 @@ TEXT_BYTES_AT_MOST = 128 * 2**20
 """Limit of the text parts of a zipped document. Parsed to a tree, they take ten times the
 memory."""
 UNPACKED_BYTES_AT_MOST = 512 * 2**20
-"""Limit of all parts together."""
+"""Limit of all parts, unpacked."""
 SHEET_ROWS_AT_MOST = 1_048_576
 """The limit of Excel. A row may state any number, and all rows before it are read as empty."""
 ROWS_AT_MOST = 50_000

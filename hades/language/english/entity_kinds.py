@@ -194,7 +194,7 @@ class _NamesAt:
         return None
 
     def has_life(self, name: str) -> bool:
-        """Return whether the dates of a life follow the first place of a name."""
+        """Return whether dates of birth or death follow the first mention of a name."""
         place = self._text.find(name)
         return place >= 0 and _LIFE.match(self._text, place + len(name)) is not None
 

@@ -91,11 +91,11 @@ class _Parts:
 
 
 def with_labels(text: str, nodes: Mapping[str, Sequence[str]]) -> str:
-    """Return a text in which citations of paths and of nodes are labels in square brackets.
+    """Return a text with its citations of paths and nodes rewritten as labels: `[P1]`.
 
-    `nodes` has the names of the nodes of each label. `(P1)`, `(path 1)` and `[P1: a, Bug Y]` become
-    `[P1]` if path 1 has the nodes `a` and `Bug Y`; `[Bug Y]` becomes the labels of all that have
-    this node. Anything else in brackets stays as it is.
+    `nodes` maps each label to the names of its nodes. `(P1)`, `(path 1)` and `[P1: a, Bug Y]`
+    become `[P1]` if path 1 has the nodes `a` and `Bug Y`; `[Bug Y]` becomes the labels of all that
+    have this node. Anything else in brackets stays as it is.
     """
     known = {label: {node.casefold() for node in nodes[label]} for label in nodes}
 

@@ -225,7 +225,7 @@ class Chains:
                 if unsaid_names(missing, [terms_in(longer.step)]) == missing:
                     text = f"{_leading(chain, longer.step)}. {longer.step}"
                     ways.append((near, text, longer))
-                # A step with a name of the question that the chain lacks belongs at the start.
+                # Else the step adds a name of the question: chains start at those.
         ways = sorted(ways, key=lambda way: -way[0])[:READ_AT_MOST]
         texts = [text for _, text, _ in ways]
         judged = self._waited(lambda: self._reader.speaks(question, texts)).tolist()

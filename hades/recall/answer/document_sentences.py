@@ -108,7 +108,7 @@ _Reply = tuple[float, tuple[_ScoredSentence, ...]]
 
 
 def from_passages(recall: Recall, encoder: Encoder | None) -> Answer:
-    """Answer with the sentences of documents and code that answer best, after sure facts."""
+    """Answer with sure facts, then with the best sentences of documents and code."""
     terms = recall.asked.terms
     facts = sure_facts(recall)[:SENTENCES_AT_MOST]
     unsaid = () if facts else recall.unknown

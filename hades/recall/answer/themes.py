@@ -31,7 +31,7 @@ VOTES_AT_LEAST = 0.1
 """The share of the votes that a theme needs; if there are few clusters, an even share."""
 THEMES_AT_MOST = 8
 CITES = 3
-"""The passages of a theme that are cited."""
+"""How many passages of a theme are cited."""
 
 
 def find_themes(run: Run, retrieved: Retrieved, encoder: Encoder) -> tuple[Theme, ...]:

@@ -51,9 +51,8 @@ REPLACED_AT_MOST = -2.0
 """The logit up to which a later sentence surely does not replace an earlier one."""
 UNSURE = 1.0
 WORSE = 3.0
-"""If the logit that a later sentence replaces an earlier one is below the first value, that is
-unsure. If the later one's logit of answering is then also lower by more than the second value, only
-the earlier one answers. Not measured."""
+"""Only the earlier of two sentences answers if the logit that the later one replaces it is below
+UNSURE, and the later one's logit of answering is lower by more than WORSE. Not measured."""
 SOFT = 2.0
 TOGETHER = 3.1
 CONSTANT = 0.8

@@ -1,4 +1,4 @@
-"""The schema, which is read-only: fields of a space, and from one object to the next."""
+"""The GraphQL schema, read-only: the fields of a space, and links between objects."""
 
 from __future__ import annotations
 

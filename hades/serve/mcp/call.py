@@ -54,7 +54,7 @@ class AgentCall:
 
     @classmethod
     def of(cls, context: Ctx, space: str = "", as_of: str = "", known_at: str = "") -> AgentCall:
-        """Return the call for a tool's context, with its shared arguments."""
+        """Make a call from a tool's context and the shared arguments."""
         request = context.request_context
         call = request.lifespan_context(request.request)
         return replace(call, named_space=space, as_of=as_of, known_at=known_at)

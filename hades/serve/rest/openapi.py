@@ -31,7 +31,7 @@ TAGS = [
 
 
 def describe(app: FastAPI) -> None:
-    """Add to an app's OpenAPI the model of problems, and the properties that `plain` adds."""
+    """Add the model of problems to an app's OpenAPI, and the properties that `plain` writes."""
     generate = app.openapi
 
     def complete() -> dict[str, Any]:

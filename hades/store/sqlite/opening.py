@@ -75,8 +75,8 @@ def _make_file(path: Path, clock: Clock) -> None:
     for left_over in (Path(f"{path}-wal"), Path(f"{path}-shm")):
         if left_over.exists():
             raise Conflict(
-                f"{left_over} is left from a memory that was moved or removed: move it along, "
-                "or delete it to start again."
+                f"{left_over} is left from a memory that was moved or removed: move it beside "
+                "that memory, or delete it to start again."
             )
     with translated(path), draft_of(path) as draft:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
