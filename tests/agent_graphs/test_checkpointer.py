@@ -101,7 +101,7 @@ def test_pruning_keeps_what_a_delta_channel_builds_on(path: Path) -> None:
             config = saver.put(config, checkpoint, metadata, {})  # type: ignore[arg-type]
         saver.prune(["t"])
         assert len(list(saver.list(_config("t")))) == 2
-        with pytest.raises(hades.InvalidInput, match="keep_latest, delete"):
+        with pytest.raises(hades.InvalidInput, match="keep_latest or delete"):
             saver.prune(["t"], strategy="half")
 
 
