@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from copy import copy
 from dataclasses import replace
 from itertools import chain
@@ -150,9 +150,12 @@ class LibraryView(View):
         """Return a view of another space as of the same moment; raise NotFound if it is missing."""
         return LibraryView(self._library, name, self.as_of, self.inside.actor)
 
-    def snapshot(self) -> NoReturn:
-        """Raise Unavailable: each volume has moments of its own."""
-        raise Unavailable("In a library, read one moment with at(known=…).")
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Return a context that holds nothing: each volume has moments of its own.
+
+        `at(known=…)` is exact in all volumes.
+        """
+        return nullcontext()
 
     def _as_one(
         self, function: Callable[..., Any], args: Sequence[Any], named: Mapping[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -15,6 +16,9 @@ from pathlib import Path
 import psutil
 import pytest
 from making import UNHURRIED, remember_story
+from mcp import Client
+from serve.graphql_making import ask, served
+from serve.mcp_making import meet, stdio, text_of
 from serving import Server
 from shell import Shell
 
@@ -393,3 +397,21 @@ def test_a_server_serves_a_library(server: Server, tmp_path: Path) -> None:
         assert [topic.name for topic in client.topics()] == sorted(NOTES)
         with pytest.raises(hades.Unavailable, match="cannot do 'sessions' as a whole"):
             client.sessions()
+
+
+def test_agents_and_graphql_read_a_library(tmp_path: Path) -> None:
+    place = tmp_path / "team.hades"
+    with hades.open_library(place, volumes=2) as library:
+        for topic, text in NOTES.items():
+            library.remember(topic, text)
+
+    async def life(client: Client) -> tuple[str, str]:
+        whole = await client.call_tool("get", {"topic": "rooms/7"})
+        return text_of(whole), text_of(await client.call_tool("brief", {}))
+
+    whole, brief = asyncio.run(meet(Client(stdio(place)), life))
+    assert NOTES["rooms/7"] in whole
+    assert NOTES["food/lunch"] in brief
+    with served(place) as client:
+        names = ask(client, "{ space { topics { items { name } } } }")["space"]["topics"]["items"]
+    assert [topic["name"] for topic in names] == sorted(NOTES)
