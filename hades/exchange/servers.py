@@ -178,7 +178,7 @@ def _to_arango(graph: GraphSnapshot, server: GraphServer, on_progress: Progress)
     name = server.name or arango.DATABASE
     user = os.environ.get("ARANGO_USERNAME", "root")
     password = os.environ.get("ARANGO_PASSWORD", "")
-    client = ArangoClient(server.address, request_timeout=REQUEST_S)
+    client = ArangoClient(server.address, resolver_max_tries=1, request_timeout=REQUEST_S)
     try:
         system = client.db("_system", username=user, password=password)
         if not system.has_database(name):
@@ -265,6 +265,7 @@ def _to_neo4j(graph: GraphSnapshot, server: GraphServer, on_progress: Progress) 
             def run(statement: str, rows: list[Row] | None = None) -> None:
                 driver.execute_query(statement, rows=rows or [], database_=server.name)
 
+            driver.verify_connectivity()  # a statement would be tried again for minutes
             run("RETURN 1")  # so that a wrong password is not mistaken for a refused index
             wanted = {_index_name(text): partial(run, text) for text in neo4j.indexes(graph)}
             left_out = _refused(wanted, Neo4jError)
