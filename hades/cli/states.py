@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,7 @@ from hades.cli.commands import call, extended
 from hades.cli.invocation import Invocation
 from hades.context.text.layout import TextBody
 from hades.domain.plain import plain
-from hades.errors import InvalidInput
+from hades.errors import InvalidInput, Unavailable
 from hades.operations.declare import OPERATIONS
 
 if TYPE_CHECKING:
@@ -37,10 +38,12 @@ def remember(
     """
     given["content"] = _content(given["content"], file)
     with invocation.opened(create=True) as memory, invocation.progress() as progress:
-        before = memory.change
+        before = memory.log(1)
         state = call(_REMEMBER, memory, given, progress)
-        is_news = memory.change > before
-        recent = memory.proposals("all", since=state.recorded_at) if is_news else []
+        is_news = memory.log(1) != before
+        recent = []
+        with suppress(Unavailable):  # a library has no list of proposals
+            recent = memory.proposals("all", since=state.recorded_at) if is_news else []
         proposals = [item for item in recent if item.why.startswith(f"{state.id} says ")]
     from hades.cli import render
     from hades.context.text.reports import proposal_lines

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from copy import copy
 from dataclasses import replace
 from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -224,13 +224,14 @@ class LibraryView(View):
         name = given[AT_HOME[operation.name]]
         args, named = operation.arguments(given)
         library = self._library
-        missing = None
+        missing: HadesError | None = None
         volumes = library._holders(self._place, name, given.get("valid_from"), operation)
         for volume in volumes:
             try:
                 result = library._calls.one(volume, "do", operation.name, self._place, args, named)
-            except NotFound as error:
-                missing = missing or error
+            except (NotFound, Unavailable) as error:
+                if missing is None or isinstance(error, Unavailable):
+                    missing = error
                 continue
             if operation.writes:
                 library._wrote(volume, self.space, name)
@@ -424,14 +425,17 @@ class Library(LibraryView, Memory):
         others = [volume for volume in volumes if volume != home]
         if not operation.writes:
             return [home, *others]
-        own = dict[VolumeEntry, str]()
-        for volume in [home, *others] if known is None else ():
-            sketch = self._catalogue.sketch(volume.name, space)
-            if volume == home or sketch is None or sketch.holds([name, name_key(name)]):
-                own[volume] = self._calls.one(volume, "has", moment, name)
+        if known is not None:
+            return [home]
+        results = self._calls.all(volumes, "has", moment, name)
+        for missing, error in results.missing.items():
+            sketch = self._catalogue.sketch(missing, space)
+            if missing == home.name or sketch is None or sketch.holds([name, name_key(name)]):
+                raise Unavailable(f"The volume {missing} may have {name!r}: {error}") from error
         wanted = ("topic",) if AT_HOME[operation.name] == "topic" else ("topic", "entity")
-        held = (volume for kind in wanted for volume, has in own.items() if has == kind)
-        return [next(held, home)]
+        kinds = ((volume, results.of.get(volume.name)) for volume in (home, *others))
+        held = [(wanted.index(kind), volume) for volume, kind in kinds if kind in wanted]
+        return [min(held, key=itemgetter(0))[1] if held else home]
 
     def _wrote(self, volume: VolumeEntry, space: str, name: str) -> None:
         self._gathering.written[space].add(volume.name)
@@ -449,8 +453,10 @@ class Library(LibraryView, Memory):
 
 
 def _raise_first(results: Results) -> None:
-    """Raise the first error of a volume that is missing, with its name."""
-    for name, error in results.missing.items():
+    """Raise the first error, of a volume that does not answer before one that lacks a name."""
+    for name, error in sorted(
+        results.missing.items(), key=lambda one: isinstance(one[1], NotFound)
+    ):
         is_known = isinstance(error, NotFound)
         raise type(error)(str(error) if is_known else f"The volume {name}: {error}")
 

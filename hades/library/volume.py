@@ -16,7 +16,7 @@ import numpy as np
 
 from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf
-from hades.errors import NotFound
+from hades.errors import NotFound, Unavailable
 from hades.graph.arrays import Floats, Floats32, Ints
 from hades.ingest.summary import Summary
 from hades.language.names import name_key
@@ -153,7 +153,10 @@ class Volume:
     """An open volume. Several threads may call it."""
 
     def __init__(self, opened: Open, place: str, options: Mapping[str, Any]) -> None:
-        self._memory = opened(place, create=False, **options)
+        try:
+            self._memory = opened(place, create=False, **options)
+        except NotFound as error:
+            raise Unavailable(f"There is no memory at {place}: bring it back.") from error
 
     def close(self) -> None:
         """Close the memory."""

@@ -165,6 +165,45 @@ def test_counts_and_lists_are_put_together(library: Library) -> None:
     assert library.stats()["topics"] == len(NOTES)
 
 
+def test_a_topic_stays_in_its_volume_when_volumes_are_added(tmp_path: Path) -> None:
+    place = tmp_path / "team.hades"
+    with hades.open_library(place, volumes=2) as library:
+        for number in range(8):
+            library.remember(f"boxes/{number}", f"Box {number} holds {number}0 nails.")
+        for name in ("a", "b", "c", "d"):
+            library.add_volume(name, f"{name}.hades")
+    with hades.open_library(place) as library:
+        for number in range(8):
+            changed = library.remember(f"boxes/{number}", f"Box {number} holds {number}5 nails.")
+            assert changed.version == 2
+        assert len(library.topics()) == 8
+
+
+def test_a_topic_stays_in_the_volume_of_its_year(tmp_path: Path) -> None:
+    place = tmp_path / "years.hades"
+    with hades.open_library(place, volumes=0, by="year") as library:
+        library.add_volume("y24", "y24.hades", ["2024"])
+        library.add_volume("y25", "y25.hades", ["2025"])
+        library.remember("fee", "The fee is 20 euros.", valid_from="2024-05")
+    with hades.open_library(place) as library:
+        assert library.remember("fee", "The fee is 25 euros.", valid_from="2025-06").version == 2
+
+
+def test_nothing_is_purged_without_a_word_while_a_volume_is_missing(
+    library: Library, tmp_path: Path
+) -> None:
+    homes = _volumes_of(library)
+    library.close()
+    gone = homes["people/maya"]
+    (tmp_path / f"team-{gone}.hades").rename(tmp_path / "away.hades")
+    with hades.open_library(tmp_path / "team.hades") as library:
+        for read in (library.purge, library.get, library.forget):
+            with pytest.raises(hades.Unavailable, match=f"There is no memory at .*{gone}"):
+                read("people/maya")
+        with pytest.raises(hades.Unavailable, match=gone):
+            library.topics()
+
+
 def test_a_purge_reaches_every_volume_and_the_sketches(library: Library) -> None:
     library.status()
     assert any("Maya" in hit.chunk.text for hit in library.search("Maya Lind", 3))
@@ -358,7 +397,8 @@ def test_commands_make_and_ask_a_library(tmp_path: Path) -> None:
     shell = Shell(tmp_path / "team.hades")
     made = json.loads(shell.alone("library", "create", str(shell.path), "--volumes", "2", "--json"))
     assert [volume["name"] for volume in made] == ["volume1", "volume2"]
-    shell("remember", "rooms/7", "Room 7 has ten chairs.")
+    assert "remembered" in shell("remember", "rooms/7", "Room 7 has ten chairs.")
+    assert "nothing new" in shell("remember", "rooms/7", "Room 7 has ten chairs.")
     assert "ten chairs" in shell("ask", "How many chairs?", "--plan", json.dumps(UNHURRIED))
     shell("library", "add", "more.hades", "--name", "more")
     assert "more.hades" in shell("library", "list")
