@@ -76,9 +76,24 @@ def move(
     """Copy a volume to another place and use it there.
 
     It answers questions meanwhile. If somebody wrote to it during the copy, run the command again.
+    The old memory stays where it is, with all its texts, until you delete it.
     """
     with _opened(invocation) as library:
         library.move_volume(name, place)
+        _show(invocation, library)
+
+
+@command(library_app, "remove", spaced=False)
+def remove(
+    invocation: Invocation,
+    name: Annotated[str, typer.Argument(help="The volume: `hades library list` names them.")],
+) -> None:
+    """Take a volume out of the library.
+
+    Its memory stays where it is, and can be added again.
+    """
+    with _opened(invocation) as library:
+        library.remove_volume(name)
         _show(invocation, library)
 
 

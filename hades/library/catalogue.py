@@ -95,6 +95,11 @@ class Catalogue:
         volumes = tuple(new if one == old else one for one in self.volumes)
         self._write("move_volume", volumes)
 
+    def removed(self, name: str) -> None:
+        """Forget a volume."""
+        old = self.volume(name)
+        self._write("remove_volume", tuple(one for one in self.volumes if one != old))
+
     def home(self, space: str, topic: str, year: int) -> VolumeEntry:
         """Return the volume that a new topic goes to.
 

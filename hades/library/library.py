@@ -352,6 +352,15 @@ class Library(LibraryView, Memory):
         self._calls.workers.leave(old)
         return self._catalogue.volume(name)
 
+    def remove_volume(self, name: str) -> None:
+        """Take a volume out of the library; its memory stays where it is."""
+        place = self._catalogue.place(self._catalogue.volume(name))
+        for space in self.spaces():
+            self._catalogue.keep(name, space.name, None)
+        self._catalogue.removed(name)
+        self._homes.clear()
+        self._calls.workers.leave(place)
+
     def status(self) -> dict[str, Sketch | HadesError | None]:
         """Make new sketches of all volumes; return those of this space, or why one is missing."""
         shown: dict[str, Sketch | HadesError | None] = {}

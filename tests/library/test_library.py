@@ -403,6 +403,9 @@ def test_commands_make_and_ask_a_library(tmp_path: Path) -> None:
     shell("library", "add", "more.hades", "--name", "more")
     assert "more.hades" in shell("library", "list")
     shell("library", "move", "more", "moved.hades")
+    assert "moved.hades" not in shell("library", "remove", "more")
+    assert "has no volume 'more'" in shell.refused("library", "remove", "more")
+    shell("library", "add", "moved.hades", "--name", "more")
     assert sum(volume["topics"] for volume in shell.json("library", "status")) == 1
 
 
