@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from copy import copy
 from dataclasses import replace
 from itertools import chain
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -436,15 +436,17 @@ class Library(LibraryView, Memory):
             return [home, *others]
         if known is not None:
             return [home]
-        results = self._calls.all(volumes, "has", moment, name)
+        of_topic = AT_HOME[operation.name] == "topic"
+        results = self._calls.all(volumes, "has", moment, name, not of_topic)
         for missing, error in results.missing.items():
             sketch = self._catalogue.sketch(missing, space)
             if missing == home.name or sketch is None or sketch.holds([name, name_key(name)]):
                 raise Unavailable(f"The volume {missing} may have {name!r}: {error}") from error
-        wanted = ("topic",) if AT_HOME[operation.name] == "topic" else ("topic", "entity")
-        kinds = ((volume, results.of.get(volume.name)) for volume in (home, *others))
-        held = [(wanted.index(kind), volume) for volume, kind in kinds if kind in wanted]
-        return [min(held, key=itemgetter(0))[1] if held else home]
+        for kind in ("topic",) if of_topic else ("fact", "topic", "entity"):
+            for volume in (home, *others):
+                if kind in results.of.get(volume.name, ()):
+                    return [volume]
+        return [home]
 
     def _wrote(self, volume: VolumeEntry, space: str, name: str) -> None:
         self._gathering.written[space].add(volume.name)

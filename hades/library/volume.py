@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -212,16 +212,24 @@ class Volume:
                 return _sketch(inside)
             return None
 
-    def has(self, moment: Moment, name: str) -> Literal["", "entity", "topic"]:
-        """Return which thing has this name: a topic with a version, else an entity, else ""."""
+    def has(self, moment: Moment, name: str, facts: bool) -> frozenset[str]:
+        """Return what has this name: a `topic` with a version or an `entity`; with `facts`, also
+        whether somebody told a `fact` about it that holds."""
+        found = set[str]()
         with self._viewed(moment) as inside:
-            if inside is None:
-                return ""
-            _, versions, *_ = inside.store.topics.stamps(inside.space_id, [name]).get(name, (0, 0))
-            if versions:
-                return "topic"
-            node = inside.store.entities.node(inside.space_id, name, inside.as_of)
-            return "" if node is None or NodeKind.TOPIC.has(node) else "entity"
+            node = None
+            if inside is not None:
+                node = inside.store.entities.node(inside.space_id, name, inside.as_of)
+                stamps = inside.store.topics.stamps(inside.space_id, [name])
+                if stamps.get(name, (0, 0))[1]:
+                    found.add("topic")
+            if node is not None:
+                if not NodeKind.TOPIC.has(node):
+                    found.add("entity")
+                edges = self._view(moment).edges(name, direction="out") if facts else ()
+                if any(edge.id > 0 for edge in edges):
+                    found.add("fact")
+        return frozenset(found)
 
     def sketch(self, space: str) -> Sketch | None:
         """Return what the volume holds of a space; None if it has no such space."""

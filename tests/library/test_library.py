@@ -179,6 +179,24 @@ def test_a_topic_stays_in_its_volume_when_volumes_are_added(tmp_path: Path) -> N
         assert len(library.topics()) == 8
 
 
+@pytest.mark.parametrize("names", [("bakery", "club"), ("club", "bakery")])
+def test_a_fact_is_changed_in_the_volume_that_has_it(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    for name in "ab":
+        with hades.open(tmp_path / f"{name}.hades") as memory:
+            memory.remember(f"people/{name}", "Ines Calder works at the mill in Olm.")
+    with hades.open(tmp_path / "a.hades") as memory:
+        memory.relate("Ines Calder", "works_at", "Kornblum")
+    with hades.open_library(tmp_path / "c.hades", volumes=0) as library:
+        for name, volume in zip("ab", names, strict=True):
+            library.add_volume(volume, f"{name}.hades")
+    with hades.open_library(tmp_path / "c.hades") as library:
+        library.change_fact("Ines Calder", "works_at", to="Mill Ostertag")
+        (edge,) = (edge for edge in library.edges("Ines Calder") if edge.id > 0)
+        assert edge.target.name == "Mill Ostertag"
+
+
 def test_a_topic_stays_in_the_volume_of_its_year(tmp_path: Path) -> None:
     place = tmp_path / "years.hades"
     with hades.open_library(place, volumes=0, by="year") as library:
