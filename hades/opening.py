@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from hades.domain.address import is_address, is_server, is_socket
 from hades.domain.times import Clock, system_clock
-from hades.errors import InvalidInput, NotFound
+from hades.errors import Conflict, InvalidInput, NotFound
 from hades.memory import Memory
 from hades.operations.inside import DEFAULT_ENCODER, DEFAULT_SPACE, Inside
 from hades.store.records import LIBRARY
@@ -133,7 +133,9 @@ def open_library(
     if opened.inside.store.meta(LIBRARY) is not None:
         return cast("Library", opened)
     with opened:
-        if opened.topics(limit=1) or volumes is None:
+        if volumes is not None and opened.topics(limit=1):
+            raise Conflict(f"{place} is one memory: name a new file for the catalogue, and add it.")
+        if volumes is None:
             raise NotFound(f"There is no library at {place}: `hades library create` makes one.")
         write_facts(opened.inside.store, opened.inside.actor, "create_library", by)
     library = cast("Library", open(place, **options))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from hades.cli import app
 from hades.cli.invocation import Invocation, command
 from hades.domain.times import from_micros, iso
-from hades.errors import HadesError, InvalidInput
+from hades.errors import Conflict, HadesError, InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from hades.library.library import Library
@@ -37,6 +38,9 @@ def create(
     """
     from hades.opening import open_library
 
+    with suppress(NotFound):
+        open_library(place).close()
+        raise Conflict(f"There is a library at {place} already.")
     with open_library(place, volumes=volumes, by=by) as library:
         _show(invocation, library)
 

@@ -415,6 +415,8 @@ def test_commands_make_and_ask_a_library(tmp_path: Path) -> None:
     shell = Shell(tmp_path / "team.hades")
     made = json.loads(shell.alone("library", "create", str(shell.path), "--volumes", "2", "--json"))
     assert [volume["name"] for volume in made] == ["volume1", "volume2"]
+    with pytest.raises(AssertionError, match="There is a library at"):
+        shell.alone("library", "create", str(shell.path))
     assert "remembered" in shell("remember", "rooms/7", "Room 7 has ten chairs.")
     assert "nothing new" in shell("remember", "rooms/7", "Room 7 has ten chairs.")
     assert "ten chairs" in shell("ask", "How many chairs?", "--plan", json.dumps(UNHURRIED))
@@ -442,6 +444,8 @@ def test_one_memory_is_no_library(tmp_path: Path) -> None:
     shell = Shell(tmp_path / "notes.hades")
     shell("remember", "rooms/7", "Room 7 has ten chairs.")
     assert "This is one memory, not a library" in shell.refused("library", "list")
+    with pytest.raises(hades.Conflict, match="name a new file for the catalogue"):
+        hades.open_library(shell.path, volumes=2)
     with pytest.raises(hades.NotFound, match="There is no library at"):
         hades.open_library(shell.path)
 
