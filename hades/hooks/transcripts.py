@@ -56,7 +56,7 @@ def store(memory: Memory, state: HookSession) -> str:
         return "not stored: it says nothing new"
     newest, secrets = _newest(turns)
     times = [turn.when.at for turn in newest if turn.when and turn.when.at < datetime.now(UTC)]
-    before = memory.change
+    before = memory.log(1)
     topic = topic_of(state.session)
     memory.remember(
         topic,
@@ -72,7 +72,7 @@ def store(memory: Memory, state: HookSession) -> str:
         kind="conversation",
         gate=True,
     )
-    if memory.change == before:
+    if memory.log(1) == before:
         return "the conversation was stored before"
     report = f"stored {counted(len(newest), 'turn')}"
     done = memory.distil(glob=topic, from_turn=max(0, state.distilled - (len(turns) - len(newest))))

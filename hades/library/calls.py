@@ -88,10 +88,13 @@ class VolumeCalls:
     def _in_turn(
         self, turns: BoundedSemaphore, until: float | None, place: str, method: str, *args: Any
     ) -> Any:
-        with turns:
-            if until is not None and time.monotonic() > until:
-                raise Unavailable("no time was left")  # nobody waits for it any more
+        left = None if until is None else max(0.0, until - time.monotonic())
+        if not turns.acquire(timeout=left):
+            raise Unavailable("no time was left")  # nobody waits for it any more
+        try:
             return self.workers.call(place, method, *args)
+        finally:
+            turns.release()
 
     def close(self) -> None:
         """Close the volumes, without waiting for those that are late."""

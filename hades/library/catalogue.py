@@ -43,7 +43,7 @@ class VolumeEntry:
 
 
 class Catalogue:
-    """What a library knows of its volumes, kept in its catalogue."""
+    """The volumes of a library, the rule for new topics, and the sketches."""
 
     def __init__(self, store: Store, actor: str) -> None:
         self._store = store

@@ -25,7 +25,7 @@ from hades.ingest.summary import Summary
 from hades.language.names import name_key
 from hades.library.calls import Results, VolumeCalls
 from hades.library.catalogue import Catalogue, Share, VolumeEntry
-from hades.library.gathering import GatheredRows, Gathering
+from hades.library.gathering import OPENING_S, GatheredRows, Gathering
 from hades.library.sketch import Sketch
 from hades.library.volume import Moment, Open
 from hades.library.workers import workers_of
@@ -33,15 +33,13 @@ from hades.memory import Memory, View
 from hades.operations import maintenance
 from hades.operations.declare import OPERATIONS, Operation
 from hades.operations.inside import Inside
-from hades.operations.questions import topics_of
+from hades.operations.parameters import Filters
 from hades.recall.find.turns import clean_turns
 from hades.recall.plan import Plan, make_plan
 from hades.recall.question.in_context import in_context
 from hades.store.store import Store
 
 QUESTIONS = ("search", "recall", "ask", "rank", "query_paths", "retrieve_within_budget")
-FILTERS = ("tag", "kind", "glob", "since", "until", "by")
-"""Parameters of questions that narrow what volumes look at."""
 NAMED = {
     "paths": ("source", "target"),
     "neighbours": ("name",),
@@ -190,9 +188,8 @@ class LibraryView(View):
         text = given["question"]
         if not isinstance(text, str) or not text.strip():
             raise InvalidInput("Ask something: the question is empty.")
-        filters = {name: given[name] for name in FILTERS if given.get(name) is not None}
-        if given.get("about") is not None:
-            filters["glob"] = topics_of(given.get("glob"), given["about"])
+        names = Filters.__annotations__
+        filters = {name: given[name] for name in names if given.get(name) is not None}
         self.inside.scope(**filters)  # bad filters are refused before a volume is asked
         sought, _ = in_context(text, clean_turns(given.get("turns")))
         latency_s = _latency_ms(given.get("plan")) / 1000
@@ -234,7 +231,7 @@ class LibraryView(View):
                     missing = error
                 continue
             if operation.writes:
-                library._wrote(volume, self.space, name)
+                library._gathering.written[self.space].add(volume.name)
             return result
         raise missing or NotFound(f"There is no topic {name!r} in the library.")
 
@@ -248,7 +245,7 @@ class LibraryView(View):
         until = None if operation.long or operation.writes else time.monotonic() + LATENCY_S
         results = calls.all(volumes, "do", operation.name, self._place, args, named, until=until)
         if operation.name == "purge":
-            self._library._purged(self.space, results)
+            self._library._purged(self.space)
         for name, error in list(results.missing.items()):
             if isinstance(error, NotFound) and results.of:
                 del results.missing[name]
@@ -282,8 +279,6 @@ class Library(LibraryView, Memory):
         self._opened = opened
         self._calls = VolumeCalls(self._catalogue, held)
         self._gathering = Gathering(self._catalogue, self._calls, encoder)
-        self._homes: dict[tuple[str, str], str] = {}
-        """The volumes of topics that were written here, by space and topic."""
 
     def __enter__(self) -> Library:
         return self
@@ -358,7 +353,6 @@ class Library(LibraryView, Memory):
         for space in self.spaces():
             self._catalogue.keep(name, space.name, None)
         self._catalogue.removed(name)
-        self._homes.clear()
         self._calls.workers.leave(place)
 
     def status(self) -> dict[str, Sketch | HadesError | None]:
@@ -426,36 +420,28 @@ class Library(LibraryView, Memory):
         space = moment.space
         volumes = self._catalogue.volumes
         year = (self._time(valid_from) or from_micros(self.inside.store.now())).year
-        known = self._homes.get((space, name))
-        if known is not None:
-            home = self._catalogue.volume(known)
-        else:
+        home: VolumeEntry | None = None
+        with suppress(NotFound):  # a topic that exists needs no home
             home = self._catalogue.home(space, name, year)
-        others = [volume for volume in volumes if volume != home]
+        likeliest = sorted(volumes, key=lambda volume: volume != home)
         if not operation.writes:
-            return [home, *others]
-        if known is not None:
-            return [home]
+            return likeliest
         of_topic = AT_HOME[operation.name] == "topic"
-        results = self._calls.all(volumes, "has", moment, name, not of_topic)
+        until = time.monotonic() + OPENING_S
+        results = self._calls.all(volumes, "has", moment, name, not of_topic, until=until)
         for missing, error in results.missing.items():
             sketch = self._catalogue.sketch(missing, space)
-            if missing == home.name or sketch is None or sketch.holds([name, name_key(name)]):
+            is_home = self._catalogue.volume(missing) == home
+            if is_home or sketch is None or sketch.holds([name, name_key(name)]):
                 raise Unavailable(f"The volume {missing} may have {name!r}: {error}") from error
         for kind in ("topic",) if of_topic else ("fact", "topic", "entity"):
-            for volume in (home, *others):
+            for volume in likeliest:
                 if kind in results.of.get(volume.name, ()):
                     return [volume]
-        return [home]
+        return [self._catalogue.home(space, name, year)]
 
-    def _wrote(self, volume: VolumeEntry, space: str, name: str) -> None:
-        self._gathering.written[space].add(volume.name)
-        if self._catalogue.by == "year" or volume != self._catalogue.home(space, name, 0):
-            self._homes[space, name] = volume.name
-
-    def _purged(self, space: str, results: Results) -> None:
+    def _purged(self, space: str) -> None:
         """Make new sketches, so that no trace of a purged name stays in them."""
-        self._homes.clear()
         for volume in self._catalogue.volumes:
             sketch = None
             with suppress(HadesError):

@@ -133,7 +133,7 @@ class Wanted:
     names: Sequence[str] = ()
     """Everything about these topics or entities, which the caller named, is sent, too."""
     brief_of: tuple[str | None] | None = None
-    """What a brief of this topic (None: of the space) cites is sent, too."""
+    """Also send the topics that a brief cites: of this topic, or of the space if it is None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,9 +415,10 @@ def _said(query: QueryContext, text: str, chunks: Sequence[int]) -> list[tuple[i
 
 def _mentions_of(query: QueryContext, entities: Sequence[int]) -> list[tuple[int, int]]:
     graph = query.graph
-    at = graph.numbers(np.array([NodeKind.ENTITY.node(one) for one in entities], np.int64))
-    counts = np.where(at >= 0, graph.frequency[at - graph.first_entity], 0)
-    return list(zip(entities, counts.tolist(), strict=True))
+    own = np.array(entities, np.int64)
+    at = graph.numbers(NodeKind.ENTITY.node(own)) - graph.first_entity
+    known = at >= 0
+    return list(zip(own[known].tolist(), graph.frequency[at[known]].tolist(), strict=True))
 
 
 def _nearest(query: QueryContext, wanted: Wanted, sought: Sought) -> list[int]:

@@ -14,7 +14,6 @@ from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
 from hades.operations.indexing import catch_up, index_pending, ready
 from hades.operations.inside import Inside
-from hades.operations.inside import topics_of as topics_of
 from hades.operations.parameters import (
     Budget,
     Filters,

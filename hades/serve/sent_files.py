@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -93,7 +94,7 @@ def _ingested(
     memory: Memory, paths: Sequence[Path], actor: str, report: Progress
 ) -> dict[str, Any]:
     """Ingest files one by one; return counts, what was skipped, and the versions written."""
-    before = memory.change
+    before = memory.log(1)
     counts = Counter[str]()
     skipped = []
     for path in paths:
@@ -101,9 +102,8 @@ def _ingested(
         counts.update({name: getattr(summary, name) for name in ("added", "changed", "unchanged")})
         skipped += summary.skipped
     written = {}
-    for change in memory.log(LOGGED_AT_MOST):
-        theirs = change.actor == actor and change.action == "ingest"
-        if change.number > before and theirs and change.subject:
+    for change in takewhile(lambda change: [change] != before, memory.log(LOGGED_AT_MOST)):
+        if change.actor == actor and change.action == "ingest" and change.subject:
             with suppress(NotFound):
                 written[change.subject] = memory.get(change.subject).version
     return {**counts, "skipped": skipped, "written": written}

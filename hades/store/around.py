@@ -39,7 +39,8 @@ def rows_around(
         ends |= {*_column(rows, table, "source"), *_column(rows, table, "target")}
     topics |= {row_of(node) for node in ends if NodeKind.TOPIC.has(node)}
     own = list(topics)
-    rows["topics"] = _select(store, "topics", "id = ANY(?)", own)
+    # with the plus SQLite finds the topics by id, and not all of the space
+    rows["topics"] = _select(store, "topics", "id = ANY(?) AND +space = ?", own, space)
     for table in _OF_TOPICS:
         rows[table] = _select(store, table, "topic = ANY(?)", own)
     rows["states"] = [store.topics.archive.filled(row) for row in rows["states"]]

@@ -20,7 +20,7 @@ ValueHandler = Callable[[Any], Awaitable[object] | object]
 CHARACTERS_AT_MOST = 4_000
 """The most characters that a field takes; a question is read up to this length."""
 FORM_BYTES_AT_MOST = 500_000
-"""Of a larger form only the size is sent, since the server would drop its connection."""
+"""If a form is larger, the page sends its size only: the server would drop the connection."""
 TOO_LARGE = "too_large"
 _FIELDS = (
     "(event) => { event.preventDefault(); "

@@ -195,6 +195,9 @@ def test_a_fact_is_changed_in_the_volume_that_has_it(
         library.change_fact("Ines Calder", "works_at", to="Mill Ostertag")
         (edge,) = (edge for edge in library.edges("Ines Calder") if edge.id > 0)
         assert edge.target.name == "Mill Ostertag"
+        library.remember("people/b", "Ines Calder left the mill.")
+        library.relate("people/b", "about", "Ines Calder")
+        assert library.remember("people/b", "Ines Calder is at the mill again.").version == 3
 
 
 def test_a_topic_stays_in_the_volume_of_its_year(tmp_path: Path) -> None:
@@ -205,6 +208,10 @@ def test_a_topic_stays_in_the_volume_of_its_year(tmp_path: Path) -> None:
         library.remember("fee", "The fee is 20 euros.", valid_from="2024-05")
     with hades.open_library(place) as library:
         assert library.remember("fee", "The fee is 25 euros.", valid_from="2025-06").version == 2
+        assert library.get("fee").content == "The fee is 25 euros."
+        assert library.remember("fee", "The fee is 30 euros.").version == 3
+        with pytest.raises(hades.NotFound, match="No volume takes year"):
+            library.remember("rent", "The rent is 900 euros.")
 
 
 def test_nothing_is_purged_without_a_word_while_a_volume_is_missing(
