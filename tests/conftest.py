@@ -15,12 +15,14 @@ import gc
 import json
 import os
 import random
+import secrets
 import shutil
+import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -39,7 +41,9 @@ from hades.ingest import pipeline
 from hades.ingest.workers import Workers
 from hades.models.onnx_encoder import Vectors, _Session
 from hades.recall.run import Run, Stage
+from hades.store.records import ANSWERS_SECRET
 from hades.store.sqlite import database as sqlite_database
+from hades.store.sqlite import opening as sqlite_opening
 
 if TYPE_CHECKING:
     from postgres_template import PostgresTemplate
@@ -90,6 +94,30 @@ def _disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     """Let SQLite leave its writes to the operating system: only a power cut would lose them."""
     if not request.node.get_closest_marker("durable"):
         monkeypatch.setattr(sqlite_database, "SYNCHRONOUS", "OFF")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _empty_files(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Copy the tables of a new memory from one made before: most tests make a memory."""
+    folder, make_tables = tmp_path_factory.mktemp("empty"), sqlite_opening.make_tables
+    made: dict[tuple[object, ...], Path] = {}
+
+    def copied(path: Path, clock: Callable[[], int]) -> None:
+        steps = tuple(sqlite_opening.STEPS)
+        if steps not in made:
+            made[steps] = folder / f"{len(made)}.hades"
+            make_tables(made[steps], clock)
+        shutil.copyfile(made[steps], path)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("PRAGMA synchronous=OFF")
+            sqlite_database.add_functions(connection)
+            connection.execute("UPDATE migrations SET applied_at = ?", [clock()])
+            connection.execute("UPDATE spaces SET created_at = ?", [clock()])
+            for name, size in (("generation", 8), (ANSWERS_SECRET, 32)):
+                secret = secrets.token_hex(size)
+                connection.execute("UPDATE meta SET value = ? WHERE key = ?", [secret, name])
+
+    sqlite_opening.make_tables = copied
 
 
 def _remembered(run: Callable[[_Session, list[int]], Vectors]) -> Any:

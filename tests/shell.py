@@ -8,12 +8,12 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
-from hades.cli import app
+from hades.cli import app_for
 
 
 def run_hades(*words: str, **options: Any) -> Result:
     """Run `hades …` in this process, with options of `CliRunner.invoke`."""
-    return CliRunner().invoke(app, list(words), **options)
+    return CliRunner().invoke(app_for(list(words[:1])), list(words), **options)
 
 
 class Shell:

@@ -23,7 +23,13 @@ from tests.shell import run_hades
 pytestmark = pytest.mark.durable
 
 
-def _filled(path: Path) -> dict[str, str]:
+Contents = dict[str, str]
+
+
+@pytest.fixture(scope="session")
+def filled_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Contents]:
+    """A memory with 60 topics, and what they contain."""
+    path = tmp_path_factory.mktemp("filled") / "notes.hades"
     contents = {}
     with hades.open(path) as memory, memory.batch():
         for number in range(60):
@@ -32,6 +38,14 @@ def _filled(path: Path) -> dict[str, str]:
                 contents[f"topic/{number}"] = text + f"\nversion {version}"
                 memory.remember(f"topic/{number}", contents[f"topic/{number}"])
             memory.relate(f"topic/{number}", "next", f"topic/{number + 1}")
+    return path, contents
+
+
+@pytest.fixture
+def contents(path: Path, filled_once: tuple[Path, Contents]) -> Contents:
+    """Make `path` a copy of a memory with 60 topics; return what they contain."""
+    made, contents = filled_once
+    shutil.copyfile(made, path)
     return contents
 
 
@@ -73,8 +87,8 @@ def test_an_empty_file_is_not_taken_for_a_memory(path: Path) -> None:
         "DELETE FROM migrations",
     ],
 )
+@pytest.mark.usefixtures("contents")
 def test_a_file_with_other_tables(path: Path, migrations: str) -> None:
-    _filled(path)
     edit(path, migrations)
     before = path.read_bytes()
     with pytest.raises(hades.Unavailable, match=r"another version of HADES.*export.*import"):
@@ -83,8 +97,8 @@ def test_a_file_with_other_tables(path: Path, migrations: str) -> None:
 
 
 @pytest.mark.parametrize("share", [0.999, 0.7, 0.3, 0.05])
+@pytest.mark.usefixtures("contents")
 def test_a_truncated_file(path: Path, share: float) -> None:
-    _filled(path)
     os.truncate(path, int(path.stat().st_size * share))
     before = path.read_bytes()
     with pytest.raises(hades.Corrupt, match="cut short"):
@@ -93,9 +107,10 @@ def test_a_truncated_file(path: Path, share: float) -> None:
 
 
 @pytest.mark.slow
-def test_flipped_bits_are_noticed_or_harmless(path: Path, tmp_path: Path) -> None:
+def test_flipped_bits_are_noticed_or_harmless(
+    path: Path, contents: Contents, tmp_path: Path
+) -> None:
     """Whatever bit flips: the right content, or a HadesError; never a wrong content."""
-    contents = _filled(path)
     original = path.read_bytes()
     generator = random.Random(7)
     noticed = 0
@@ -156,10 +171,10 @@ DAMAGE_TO_RECORDS = [
 ]
 
 
+@pytest.mark.usefixtures("contents")
 def test_an_export_of_a_damaged_memory_is_refused_in_one_sentence(
     path: Path, tmp_path: Path
 ) -> None:
-    _filled(path)
     original = path.read_bytes()
     target = tmp_path / "all.jsonl"
     for damage in ("a name that is no text", *DAMAGE_TO_RECORDS):
@@ -176,8 +191,8 @@ def test_an_export_of_a_damaged_memory_is_refused_in_one_sentence(
         assert not list(tmp_path.glob("*all.jsonl*")), damage
 
 
+@pytest.mark.usefixtures("contents")
 def test_a_damaged_content_is_named_by_check(path: Path) -> None:
-    _filled(path)
     edit(path, "UPDATE states SET body = zeroblob(30) WHERE id = 42")
     with hades.open(path) as memory:
         (problem,) = [p for p in memory.check() if "@" in p.where]
@@ -202,8 +217,7 @@ DAMAGE_TO_MEND = [
 
 
 @pytest.mark.parametrize("damage", DAMAGE_TO_MEND)
-def test_what_is_derived_can_be_mended(path: Path, damage: str) -> None:
-    contents = _filled(path)
+def test_what_is_derived_can_be_mended(path: Path, contents: Contents, damage: str) -> None:
     edit(path, damage)
     with hades.open(path) as memory:
         problems = memory.check()
@@ -221,8 +235,8 @@ DAMAGE_TO_EDGES = {
 
 
 @pytest.mark.parametrize(("damage", "says"), DAMAGE_TO_EDGES.items())
+@pytest.mark.usefixtures("contents")
 def test_a_damaged_edge_is_named_and_can_be_taken_out(path: Path, damage: str, says: str) -> None:
-    _filled(path)
     edit(path, damage)
     with hades.open(path) as memory:
         (problem,) = memory.check()
@@ -286,8 +300,8 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("contents")
 def test_an_export_to_a_full_disk_is_one_sentence(path: Path) -> None:
-    _filled(path)
     program = "from hades.cli import app; app()"
     export = [sys.executable, "-c", program, "export", "-", "--memory", str(path)]
     with open("/dev/full", "w") as full:

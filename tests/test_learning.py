@@ -395,6 +395,7 @@ def test_of_many_waiting_entries_the_latest_are_kept(
     monkeypatch.setattr(query_log, "WRITTEN_FROM_ENTRIES", 2)
     with hades.open(path) as memory, hades.open(path) as other:
         tell(memory)
+        memory.recall(QUESTION)  # which indexes the notes
         with other.batch():  # nothing can be written while another process writes
             other.remember("more", "Something else.")
             ids = [memory.recall(QUESTION).id for _ in range(4)]

@@ -9,7 +9,7 @@ import inspect
 import io
 import os
 import sys
-from itertools import chain
+from copy import copy
 from typing import Annotated
 
 import typer
@@ -49,23 +49,36 @@ for _module in _MODULES.split():
 commands.add_commands(app)
 
 
-def _drop_other_options(first: list[str]) -> None:
-    """Keep only what the first argument needs, because Typer reads the options of all commands.
+def app_for(first: list[str]) -> typer.Typer:
+    """Return the command line with only what the first argument needs.
 
-    That takes longer than running many of the commands. The help needs only names and summaries.
+    Typer reads the options of all commands, which takes longer than running many of them. The help
+    needs only names and summaries.
     """
     groups = [item for item in app.registered_groups if [item.name] == first]
-    commands = [item for item in app.registered_commands if [item.name] == first]
-    if groups or commands:
-        app.registered_groups = groups
-        app.registered_commands = commands
-    elif first in ([], ["-h"], ["--help"], ["--version"]):
-        within = [item.typer_instance for item in app.registered_groups]
-        for command in chain.from_iterable(
-            part.registered_commands for part in (app, *within) if part is not None
-        ):
-            command.help = inspect.getdoc(command.callback)
-            command.callback = lambda: None
+    found = [item for item in app.registered_commands if [item.name] == first]
+    if groups or found:
+        part = copy(app)
+        part.registered_groups = groups
+        part.registered_commands = found
+        return part
+    if first in ([], ["-h"], ["--help"], ["--version"]):
+        return _without_options(app)
+    return app
+
+
+def _without_options(whole: typer.Typer) -> typer.Typer:
+    """Return a copy whose commands have their names and summaries, but no options."""
+    part = copy(whole)
+    part.registered_commands = [copy(item) for item in whole.registered_commands]
+    for command in part.registered_commands:
+        command.help = inspect.getdoc(command.callback)
+        command.callback = lambda: None
+    part.registered_groups = [copy(item) for item in whole.registered_groups]
+    for group in part.registered_groups:
+        if group.typer_instance is not None:
+            group.typer_instance = _without_options(group.typer_instance)
+    return part
 
 
 def main() -> None:
@@ -74,9 +87,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # Print a character that the terminal cannot encode as its number.
             stream.reconfigure(errors="backslashreplace")
-    _drop_other_options(sys.argv[1:2])
     try:
-        app()
+        app_for(sys.argv[1:2])()
     except BrokenPipeError:
         # The reader of our output is gone (`hades topics | head`), so no message is printed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

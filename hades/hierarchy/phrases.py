@@ -31,7 +31,7 @@ WORDS_AT_MOST = 7
 CHARACTERS_AT_MOST = 48
 """The most words and characters of a phrase."""
 _DOCUMENTED = lazy_pattern(
-    r"(?s)(?P<quote>\"\"\"|''')(.{1,4000}?)(?:(?P=quote)|\Z)|/\*+(.{1,4000}?)\*/"
+    r"(?s)(?P<quote>\"\"\"|''')(.{1,4000}?)(?:(?P=quote)|\Z)|/\*{1,2}(.{1,4000}?)\*/"
     r"|((?:(?m:^)[ \t]*(?:\#|//+!?) [^\n]*\n?)+)"
 )
 _MARKS = lazy_pattern(r"(?m)^[ \t]*(?:\#|//+!?|\*+)[ \t]*|(?<!\w)[_*]+(?=\S)|(?<=\S)[_*]+(?!\w)")

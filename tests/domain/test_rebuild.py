@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hades
@@ -61,7 +61,7 @@ for _kind in KINDS:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@settings(max_examples=8)
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))  # an `Answer` is large
 @given(data=st.data())
 def test_what_goes_out_comes_back(kind: Any, data: st.DataObject) -> None:
     thing = data.draw(made(kind))

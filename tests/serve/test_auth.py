@@ -24,6 +24,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 import hades
+from hades.serve.auth import keys as stored_keys
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.auth.keys import Keys, keys_beside
 from hades.serve.auth.middleware import AuthMiddleware
@@ -408,7 +409,8 @@ def test_the_commands(path: Path) -> None:
     assert refused.exit_code == 2
 
 
-def test_the_last_use_is_the_last_one(keys: Keys) -> None:
+def test_the_last_use_is_the_last_one(keys: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_keys, "FLUSH_EVERY_S", 0.1)
     made, token = keys.create("laptop", Role.READER)
     assert keys.find(token) is not None
     (first,) = keys.listed()  # in the process that saw the use, as the page asks

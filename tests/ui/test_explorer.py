@@ -144,7 +144,7 @@ def test_topics_are_sorted_by_time_and_a_topic_shows_its_text(site: Site) -> Non
         page.get_by_label("Order").select_option("latest")
         page.wait_for_url(re.compile("order=latest"))
         rows = page.get_by_role("row")
-        page.wait_for_function("document.querySelectorAll('td')[0].innerText.includes('design')")
+        page.wait_for_function("document.querySelectorAll('td')[0]?.innerText.includes('design')")
         assert "Approach X is adopted" in rows.nth(1).inner_text()
         rows.nth(1).get_by_role("link").click()
         shown = page.locator(".answer")

@@ -43,7 +43,7 @@ _TOKENS = lazy_pattern(
     |(?P<day>\b{_DAY}\b)
     |(?P<time>\b\d{{1,2}}(?:[:.]\d\d)?[ ]?[ap]m\b|\b\d{{1,2}}:\d\d\b)
     |(?P<number>\b\d[\d.,']*(?:[ ]\d+)*(?![\w-])|\b{_COUNT}\b)
-    |(?P<code>\b(?=[\w.-]*\d)\w+(?:[.-]\w+)*)
+    |(?P<code>\b(?=[\w.-]{0, 60}\d)\w+(?:[.-]\w+)*)
     |(?P<word>[^\W\d_]+(?:['’_-][^\W\d_]+)*)
     |(?P<mark>[€$£%,;:()–—])""",
     re.VERBOSE,

@@ -11,6 +11,7 @@ from hades.language import likeness
 from hades.language.paper_ids import paper_id
 from hades.language.words import words
 from hades.recall.find.finder import Scope
+from hades.store.database import intact
 from hades.store.records import EdgeFilter
 from hades.store.store import Store
 
@@ -70,7 +71,8 @@ def did_you_mean(store: Store, space: int, name: str) -> str:
     for part in {part.lower() for word in words(name)[:4] for part in (word[:3], word[-3:])}:
         near |= {*store.topics.named(space, part, NAMES_READ)}
         near |= {*store.entities.spelled(space, part, NAMES_READ)}
-    return likeness.did_you_mean(likeness.spelled_like(name, near))
+    with intact("A name"):
+        return likeness.did_you_mean(likeness.spelled_like(name, near))
 
 
 def _called(store: Store, scope: Scope, name: str, what: str) -> int:

@@ -80,15 +80,20 @@ def _make_file(path: Path, clock: Clock) -> None:
             )
     with translated(path), draft_of(path) as draft:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
-            add_functions(connection)
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-            connection.execute("BEGIN IMMEDIATE")
-            _apply(connection, clock, done=0)
-            connection.execute("COMMIT")
+        make_tables(draft, clock)
         place(draft, path)  # unless another process made the memory first
         sync_folder(path.parent)
+
+
+def make_tables(path: Path, clock: Clock) -> None:
+    """Write the tables of an empty memory into an empty file."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        add_functions(connection)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        connection.execute("BEGIN IMMEDIATE")
+        _apply(connection, clock, done=0)
+        connection.execute("COMMIT")
 
 
 def _recognise(path: Path) -> None:
