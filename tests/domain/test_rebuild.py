@@ -61,7 +61,7 @@ for _kind in KINDS:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@settings(max_examples=8, suppress_health_check=list(HealthCheck))  # an `Answer` is large
+@settings(max_examples=5, suppress_health_check=list(HealthCheck))  # an `Answer` is large
 @given(data=st.data())
 def test_what_goes_out_comes_back(kind: Any, data: st.DataObject) -> None:
     thing = data.draw(made(kind))
