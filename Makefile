@@ -127,4 +127,6 @@ $(READY): pyproject.toml $(MADE)
 	  || echo "Tests of language models will be skipped: there is no $(MODEL_SERVER) to install"
 	@echo "Compiling kernels (once, some seconds)"
 	@$(BIN)/python -c 'from hades.recall.warming import load_kernels; load_kernels()'
+	@echo "Compiling the modules of tests (once, not in each process)"
+	@$(BIN)/python -m pytest --collect-only -qq -m 'not slow' > /dev/null || true
 	@touch $(DEMO) $@
