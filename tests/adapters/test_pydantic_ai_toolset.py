@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+
 import pytest
 
 import hades
@@ -17,6 +20,15 @@ from pydantic_ai.models.test import TestModel
 from hades.adapters.pydantic_ai import hades_toolset
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def _event_loop() -> Iterator[None]:
+    """`run_sync` uses the event loop of its thread; without one it makes one and leaves it open."""
+    with asyncio.Runner() as runner:
+        asyncio.set_event_loop(runner.get_loop())
+        yield
+    asyncio.set_event_loop(None)
 
 
 def scripted(*calls: ToolCallPart) -> FunctionModel:
