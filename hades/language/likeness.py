@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from itertools import combinations, islice
 
+from hades.language.english.stems import stem
 from hades.language.names import name_key
 from hades.language.patterns import lazy_pattern
 
@@ -76,6 +77,8 @@ def is_slip(name: str, other: str) -> bool:
     (True, True)
     >>> is_slip("server/db07", "server/db08"), is_slip("approach_x", "approach_y")
     (False, False)
+    >>> is_slip("affects", "affected")  # two forms of a word
+    False
     """
     one, two = (name_key(each).split(" ") for each in (name, other))
     unlike = [pair for pair in zip(one, two, strict=False) if pair[0] != pair[1]]
@@ -84,6 +87,7 @@ def is_slip(name: str, other: str) -> bool:
     return all(
         "".join(pair).isalpha()
         and len("".join(pair)) <= SLIP_LETTERS_AT_MOST
+        and stem(pair[0]) != stem(pair[1])
         and SequenceMatcher(None, *pair).ratio() >= SLIP_AT_LEAST
         for pair in unlike
     )

@@ -79,6 +79,11 @@ def test_turns_are_part_of_the_key_of_a_kept_answer(memory: hades.Memory) -> Non
     assert topics == ["barn/sale", "boat/sale", "barn/sale"]
 
 
+def test_turns_that_are_no_texts_are_refused(memory: hades.Memory) -> None:
+    with pytest.raises(hades.InvalidInput, match="a list of texts, not 7"):
+        memory.recall("What about it?", turns=7)  # type: ignore[arg-type]
+
+
 def test_turns_are_bounded(memory: hades.Memory) -> None:
     """The last six turns are read, and of each its first 1,000 characters."""
 

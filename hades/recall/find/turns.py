@@ -16,6 +16,7 @@ import numpy as np
 from hades.domain.graph import Reason
 from hades.domain.plain import counted
 from hades.domain.rules import clean_content
+from hades.errors import InvalidInput
 from hades.graph.arrays import Floats
 from hades.models.encoder import Encoder
 from hades.recall.find.seeds import encoded, prior_of
@@ -37,6 +38,8 @@ larger gain harms questions that change the subject (docs/lab/details.md)."""
 def clean_turns(turns: Iterable[str] | None) -> tuple[str, ...]:
     """Return the last turns, each cut to its beginning; raise InvalidInput if one is no text."""
     given = [turns] if isinstance(turns, str) else turns or ()
+    if not isinstance(given, Iterable):
+        raise InvalidInput(f"The turns must be a list of texts, not {given!r}.")
     last = deque(given, TURNS_AT_MOST)
     return tuple(text for turn in last if (text := clean_content(turn)[:TURN_CHARACTERS_AT_MOST]))
 
