@@ -379,9 +379,11 @@ def test_names_that_differ_by_more_than_a_slip_are_new(memory: hades.Memory) -> 
         ("team/south tower", "lives_at"),
         ("Maya", "owns"),
         ("Mayo", "owned_by"),
+        ("bug 1", "affects"),
+        ("bug 2", "affected"),
     ):
         memory.relate(source, relation, "rack 4")
-    assert len(memory.edges()) == 6
+    assert len(memory.edges()) == 8
 
 
 def test_relations_of_other_spaces_are_not_told(memory: hades.Memory) -> None:

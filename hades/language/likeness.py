@@ -77,8 +77,6 @@ def is_slip(name: str, other: str) -> bool:
     (True, True)
     >>> is_slip("server/db07", "server/db08"), is_slip("approach_x", "approach_y")
     (False, False)
-    >>> is_slip("affects", "affected")  # two forms of a word
-    False
     """
     one, two = (name_key(each).split(" ") for each in (name, other))
     unlike = [pair for pair in zip(one, two, strict=False) if pair[0] != pair[1]]
@@ -87,10 +85,19 @@ def is_slip(name: str, other: str) -> bool:
     return all(
         "".join(pair).isalpha()
         and len("".join(pair)) <= SLIP_LETTERS_AT_MOST
-        and stem(pair[0]) != stem(pair[1])
         and SequenceMatcher(None, *pair).ratio() >= SLIP_AT_LEAST
         for pair in unlike
     )
+
+
+def are_forms(name: str, other: str) -> bool:
+    """Return whether two names have the same words in other forms, such as those of a verb.
+
+    >>> are_forms("affects", "affected"), are_forms("playz", "plays")
+    (True, False)
+    """
+    one, two = (list(map(stem, name_key(each).split(" "))) for each in (name, other))
+    return one == two
 
 
 def is_comparable(key: str) -> bool:

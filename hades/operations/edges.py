@@ -17,7 +17,7 @@ from hades.domain.rules import (
 )
 from hades.domain.times import NOW, AsOf, from_micros, iso
 from hades.errors import Conflict, InvalidInput, NotFound
-from hades.language.likeness import did_you_mean, is_comparable, is_slip
+from hades.language.likeness import are_forms, did_you_mean, is_comparable, is_slip
 from hades.language.names import name_key
 from hades.lifecycle import fact_changes
 from hades.lifecycle.authority import ENDS_OF_EDGE
@@ -297,11 +297,11 @@ def _check_slips(inside: Inside, source: str, *relations: str) -> None:
     if is_comparable(name_key(source)) and store.entities.node(space, source) is None:
         unknown.append(("topic or entity", source))
     for what, name in unknown:
-        known = (
-            store.edges.told_relations(space)
-            if what == "relation"
-            else store.entities.alike(space, name)
-        )
+        if what == "relation":  # "affects" may be told beside "affected"
+            told = store.edges.told_relations(space)
+            known = [relation for relation in told if not are_forms(name, relation)]
+        else:
+            known = [*store.entities.alike(space, name)]
         near = [other for other in known if is_slip(name, other)]
         if near:
             raise InvalidInput(
