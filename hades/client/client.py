@@ -32,7 +32,7 @@ from hades.client.files import download_backup, download_export, follow, upload_
 from hades.client.ingesting import ingest_from_here, ingest_there
 from hades.domain.address import is_socket, read_address
 from hades.domain.rebuild import rebuild
-from hades.domain.rules import clean_name, clean_number
+from hades.domain.rules import clean_name, clean_number, clean_source
 from hades.domain.times import NOW, AsOf, TimeLike, iso
 from hades.domain.topics import Chunk, Space
 from hades.errors import Denied, InvalidInput, Unavailable
@@ -283,11 +283,7 @@ class Client(RemoteView, Memory):
         options |= {"field": [f"{name}={theirs}" for name, theirs in (fields or {}).items()]}
         options |= {"phase": list(phases)}
         if source is not None:
-            if len(paths) != 1 or Path(source).is_absolute():
-                raise InvalidInput(
-                    "A source name is for one file or folder and must not be a path."
-                )
-            options["source"] = source
+            options["source"] = clean_source(source, is_single=len(paths) == 1)
         return ingest_from_here(
             self._connection, self._space, paths, options, on_progress, follow_links
         )

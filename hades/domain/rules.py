@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import PurePath
 from typing import Any, TypeVar
 
 from hades.domain.topics import TOPIC_KINDS
@@ -30,6 +31,13 @@ def clean_name(name: str, what: str = "topic") -> str:
             f"The {what}'s name is longer than {NAME_BYTES_AT_MOST:,} bytes: shorten it."
         )
     return name
+
+
+def clean_source(source: str, *, is_single: bool) -> str:
+    """Return a source's name unchanged; raise InvalidInput if it is a path, or for several."""
+    if not is_single or PurePath(clean_name(source, "source")).is_absolute():
+        raise InvalidInput("A source name is for one file or folder and must not be a path.")
+    return source
 
 
 def clean_number(number: int | None, what: str, least: int = 0) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 
-from hades.domain.rules import clean_name
+from hades.domain.rules import clean_name, clean_source
 from hades.domain.topics import COMMITS
 from hades.errors import HadesError, InvalidInput
 from hades.ingest.document import Bad, Document
@@ -78,8 +78,8 @@ class Pipeline:
         for path in paths:
             if not isinstance(path, str | Path) or not str(path):
                 raise InvalidInput(f"A path is a non-empty string, not {path!r}.")
-        if source is not None and (len(paths) != 1 or history or Path(source).is_absolute()):
-            raise InvalidInput("A source name is for one file or folder and must not be a path.")
+        if source is not None:
+            clean_source(source, is_single=len(paths) == 1 and not history)
         roots = [root_of(Path(path), prefix, fields, source, follow_links) for path in paths]
         if not any(root.path.exists() for root in roots):
             raise InvalidInput(f"There is nothing at {paths[0]} to ingest.")

@@ -43,7 +43,6 @@ def test_a_name_is_of_one_path_and_is_none_itself(memory: hades.Memory, tmp_path
             memory.ingest(*paths, source=source)
 
 
-@pytest.mark.embedded("a client puts the name of the folder behind it")
 def test_a_name_says_something(memory: hades.Memory, tmp_path: Path) -> None:
     with pytest.raises(hades.InvalidInput):
         memory.ingest(_folder(tmp_path / "one", a="Apples."), source=" ")
