@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 
 import numpy as np
 
@@ -167,20 +168,21 @@ class Introducer:
         write: Write,
         stated: Introductions,
         chunks: Sequence[int],
-        nearness: Nearness = lambda _link, _at: None,
+        nearness: Nearness | None = None,
     ) -> None:
-        """Write the links of a state. With `nearness`, links that exist already get new weights."""
+        """Write the links of a state. With `nearness`, give known links new weights instead."""
+        node = cache(partial(self._end, write, stated))
         for link in stated.links:
             at = min(link.block, len(chunks) - 1)
-            kinds = RELATION_KINDS.get(link.relation, ("", ""))
-            source, target = (
-                self._end(write, end, stated, kind)
-                for end, kind in zip((link.source, link.target), kinds, strict=True)
-            )
             first = initial_weight(link.relation, certainty=link.weight)
-            weight = initial_weight(
-                link.relation, certainty=link.weight, similarity=nearness(link, at)
-            )
+            weight = first
+            if nearness is not None:
+                similarity = nearness(link, at)
+                weight = initial_weight(link.relation, certainty=link.weight, similarity=similarity)
+                if weight == first:
+                    continue
+            kinds = RELATION_KINDS.get(link.relation, ("", ""))
+            source, target = map(node, (link.source, link.target), kinds)
             self._store.derived_edges.add(
                 write,
                 chunks[at],
@@ -193,7 +195,7 @@ class Introducer:
                 instead_of=None if weight == first else first.value,
             )
 
-    def _end(self, write: Write, name: str, stated: Introductions, implied: str) -> int:
+    def _end(self, write: Write, stated: Introductions, name: str, implied: str) -> int:
         if name.startswith("topic:"):
             return self._store.mentions.topic_node(self._space, name.removeprefix("topic:"))
         symbol = stated.kind == "code"
