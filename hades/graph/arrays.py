@@ -18,6 +18,7 @@ Deadline = Callable[[], bool]
 
 def spread(first: npt.NDArray[Any], counts: npt.NDArray[Any]) -> Ints:
     """Return several ranges, joined: range i has `counts[i]` integers, from `first[i]` on."""
-    starts = np.repeat(first - (np.cumsum(counts) - counts), counts)
+    before = np.cumsum(counts, dtype=np.int64) - counts
+    starts = np.repeat(first.astype(np.int64) - before, counts)
     places: Ints = starts + np.arange(len(starts))
     return places

@@ -190,7 +190,7 @@ def are_known(ids: Ints, wanted: Ints) -> Flags:
     return is_at(ids, np.searchsorted(ids, wanted), wanted)
 
 
-def is_at(ids: Ints, at: Ints, wanted: Ints) -> Flags:
+def is_at(ids: Ints, at: Ints, wanted: npt.NDArray[np.integer[Any]]) -> Flags:
     """Return whether each wanted id is at its position `at` in `ids`."""
     if not len(ids):
         return np.zeros(len(wanted), np.bool_)

@@ -35,10 +35,25 @@ UNION ALL SELECT entity FROM (
 START_CHARACTERS = 3
 """No misspelling is assumed in this many characters at the start of a name."""
 _LAST_CHARACTER = "\U0010ffff"
-_ALIKE = """
-SELECT name FROM entities WHERE space = ?1 AND key >= ?2 AND key < ?3 AND abs(length(name) - ?6) < 2
-UNION ALL SELECT name FROM topics
-WHERE space = ?1 AND name >= ?4 AND name < ?5 AND abs(length(name) - ?6) < 2 LIMIT 1000
+_NEIGHBOURS = 100
+
+
+def _neighbours(table: str, column: str, name: str, start: str) -> str:
+    """SQL: the names of a table just before and after a name that begin like it."""
+    ordered = f"SELECT name FROM {table} WHERE space = ?1 AND {column}"
+    sides = (
+        f"{ordered} >= {start} AND {column} < {name} ORDER BY {column} DESC LIMIT {_NEIGHBOURS}",
+        f"{ordered} >= {name} AND {column} < {start} || '{_LAST_CHARACTER}' "
+        f"ORDER BY {column} LIMIT {_NEIGHBOURS}",
+    )
+    return " UNION ALL ".join(f"SELECT name FROM ({side}) AS side" for side in sides)
+
+
+_ALIKE = f"""
+SELECT name FROM (
+  {_neighbours("entities", "key", "?2", "?3")}
+  UNION ALL {_neighbours("topics", "name", "?4", "?5")}
+) AS alike WHERE abs(length(name) - length(?4)) < 2
 """
 OTHER_NAME = "a.key != e.key AND e.key != '`' || a.name || '`'"
 """SQL condition: the name `a` is not the main name of the entity `e`."""
@@ -88,12 +103,13 @@ class Entities(StorePart):
         return NodeKind.ENTITY.node(self.identity(space, as_of).root_of(entity))
 
     def alike(self, space: int, name: str) -> Sequence[str]:
-        """Return names of entities and topics that begin like a name and are about as long."""
-        key = name_key(name)[:START_CHARACTERS]
-        start = name[:START_CHARACTERS]
-        return self._database.column(
-            _ALIKE, space, key, key + _LAST_CHARACTER, start, start + _LAST_CHARACTER, len(name)
-        )
+        """Return names of entities and topics that begin like a name and are about as long.
+
+        In alphabetical order, they are among the _NEIGHBOURS before it and as many after it.
+        """
+        key = name_key(name)
+        starts = key[:START_CHARACTERS], name[:START_CHARACTERS]
+        return self._database.column(_ALIKE, space, key, starts[0], name, starts[1])
 
     def ensure(self, write: Write, space: int, name: str, kind: str) -> int:
         """Return the node of a name. Make an entity if there is none."""

@@ -5,7 +5,8 @@
 seconds between two calls, for a machine that has other work. It fails if a write that was answered
 is missing, if a call fails other than for want of time, or if `check` reports damage. Memory and
 times are printed for each third of the load between the restarts, to be judged by a reader: the set
-of topics is bounded, so only versions grow.
+of topics is bounded, so only versions grow. The server's processor time per call says whether calls
+become slower, even if other work of the machine delays them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 from postgres_making import own_server
@@ -51,6 +53,16 @@ class Timed:
     ms: float
 
 
+class Sample(NamedTuple):
+    """What a server holds and has used at a moment."""
+
+    at: float
+    resident_mb: float
+    own_mb: float
+    """What is resident without mapped files, which the system takes back when it needs memory."""
+    processor_s: float
+
+
 @dataclass
 class Soak:
     """What the clients share: where the server is, what it acknowledged and how long it took."""
@@ -63,8 +75,7 @@ class Soak:
     """The text of each topic and version that was acknowledged."""
     edges: dict[int, tuple[str, str]] = field(default_factory=dict)
     timed: list[Timed] = field(default_factory=list)
-    resident: list[tuple[float, float]] = field(default_factory=list)
-    """When, and how many megabytes the server held."""
+    samples: list[Sample] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
     """Calls that a running server had no time for."""
@@ -163,9 +174,13 @@ class Soak:
             shutil.rmtree(left) if left.is_dir() else left.unlink()
 
     def sample(self, server: Process) -> None:
-        """Note the memory of the server."""
-        held = psutil.Process(server.process.pid).memory_info().rss
-        self.resident.append((time.monotonic(), held / 2**20))
+        """Note the memory and the processor time of the server."""
+        process = psutil.Process(server.process.pid)
+        used = process.cpu_times()
+        held = process.memory_info()
+        own = held.rss - held.shared
+        processor_s = used.user + used.system
+        self.samples.append(Sample(time.monotonic(), held.rss / 2**20, own / 2**20, processor_s))
 
     def lost(self, memory: hades.Memory) -> list[str]:
         """List the acknowledged writes that are missing or different."""
@@ -217,7 +232,7 @@ def soak(folder: Path, place: Path | str, minutes: float, pause_s: float) -> Soa
                     thread.start()
             if number == 2:
                 state.timed.clear()
-                state.resident.clear()
+                state.samples.clear()
             until, before = time.monotonic() + seconds, len(state.timed)
             while time.monotonic() < until or len(state.timed) < before + CALLS_AT_LEAST:
                 if number == 2:
@@ -250,15 +265,20 @@ def _wait_until_ready(server: Process) -> None:
 
 def report(engine: str, state: Soak) -> None:
     """Print memory and times for each third, and what was written."""
-    first, last = state.resident[0][0], state.resident[-1][0]
+    first, last = state.samples[0].at, state.samples[-1].at
 
     def third(at: float) -> int:
         return min(2, int(3 * (at - first) / (last - first)))
 
     print(f"\n{engine:<22}{'calls':>7}{'first third':>16}{'second third':>16}{'last third':>16}")
-    held = [[mb for at, mb in state.resident if third(at) == n] for n in range(3)]
-    cells = "".join(f"{sum(mbs) / len(mbs):>16.0f}" for mbs in held)
-    print(f"{'server memory, MB':<29}{cells}")
+    thirds = [[sample for sample in state.samples if third(sample.at) == n] for n in range(3)]
+    for what, column in (("server memory, MB", 1), ("without mapped files, MB", 2)):
+        held = [sum(sample[column] for sample in part) / len(part) for part in thirds]
+        print(f"{what:<29}{''.join(f'{mb:>16.0f}' for mb in held)}")
+    calls = Counter(third(timed.at) for timed in state.timed)
+    used = [part[-1].processor_s - part[0].processor_s for part in thirds]
+    cells = "".join(f"{1000 * s / max(1, calls[n]):>16.0f}" for n, s in enumerate(used))
+    print(f"{'processor ms a call':<29}{cells}")
     kinds = sorted({timed.kind for timed in state.timed})
     for kind in kinds:
         own = [timed for timed in state.timed if timed.kind == kind]

@@ -129,7 +129,8 @@ def test_marks_are_kept_for_an_hour(postgres: str, monkeypatch: pytest.MonkeyPat
         with _connected(postgres) as session:
             schema = read_server_address(postgres).schema
             session.execute(
-                f"UPDATE {schema}.commits SET at = at - interval '2 h' WHERE ctid = '(0,1)'"
+                f"UPDATE {schema}.commits SET at = at - interval '2 h' "
+                f"WHERE mark = (SELECT min(mark) FROM {schema}.commits)"
             )
         monkeypatch.setattr(database, "_DROPPED_EVERY", 1)
         memory.remember("n3", "Stored.")
