@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from hades.domain.address import is_address, is_server
 from hades.errors import Denied, HadesError, InvalidInput
 from hades.hooks import client as hook_client
+from hades.serve.allocator import limit_arenas
 from hades.serve.auth.sockets import LISTENERS, Listener, listen_unix, peer_uid
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def main() -> None:
         return
     from hades.settings import load_settings
 
+    limit_arenas()
     try:
         idle_s = load_settings().hooks_idle_minutes * 60
         Resident(folder, listener, idle_s).serve()

@@ -27,6 +27,7 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from hades.errors import HadesError, InvalidInput
+from hades.serve.allocator import limit_arenas
 from hades.serve.app import build
 from hades.serve.auth.audit import Audit, audit_beside
 from hades.serve.auth.browsers import BrowserSessions, StartLinks
@@ -164,6 +165,7 @@ class Server(uvicorn.Server):
 
 def run(options: Options, say: Callable[[Started], object]) -> None:
     """Serve until a signal; call `say` once it listens. Raise a HadesError if it cannot start."""
+    limit_arenas()
     with ExitStack() as opened:
         listeners = _listen(options, opened)
         executor = Executor.open(options.memory, **options.executor)
