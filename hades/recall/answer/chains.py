@@ -17,6 +17,7 @@ import numpy as np
 
 from hades.domain.answer import Fact, Passage
 from hades.domain.graph import Edge, Reason
+from hades.domain.plain import one_line
 from hades.domain.statement import statement
 from hades.domain.times import from_micros
 from hades.domain.topics import PlacedChunk
@@ -159,7 +160,7 @@ class Chains:
         return _Chain(
             f"{before_text}. {step}".removeprefix(". "),
             step,
-            (*told, f"{topic}: {text}"),
+            (*told, f"{one_line(topic)}: {text}"),
             (*ids, id_),
             frozenset(keys),
             nodes,

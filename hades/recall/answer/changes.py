@@ -13,6 +13,7 @@ from functools import cached_property
 
 from hades.domain.answer import Answer, Passage, Recall, Sentence
 from hades.domain.fitting import fitting
+from hades.domain.plain import one_line
 from hades.domain.question import NAME_WEIGHT, Question, Sign, Wants
 from hades.domain.statement import day
 from hades.language.english.contradiction import values
@@ -70,7 +71,9 @@ def quote_version(passage: Passage, number: int, asked: Question, *, spans: bool
     if spans and passage.valid_to is not None:
         when = f"from {when} to {day(passage.valid_to)}"
     text = quoted(passage.chunk.text, asked, WHOLE_WORDS, passage.best)
-    return Sentence(f"{passage.chunk.topic}: {text} ({when})", passage.belief.mean, number)
+    return Sentence(
+        f"{one_line(passage.chunk.topic)}: {text} ({when})", passage.belief.mean, number
+    )
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hades.domain.graph import Edge, Node, NodeKind, Provenance
-from hades.domain.plain import counted
+from hades.domain.plain import counted, one_line
 from hades.domain.question import TimeKind
 from hades.domain.statement import day
 from hades.domain.times import to_micros
@@ -88,7 +88,7 @@ def _is_within(row: CommitRow, time: TimeAsked) -> bool:
 
 def _told(row: CommitRow) -> str:
     subject = row.message.partition("\n")[0][:SUBJECT_CHARACTERS]
-    return f"{day(row.when)}, {row.author}: {subject} ({row.topic}, {row.id[:10]})"
+    return f"{day(row.when)}, {row.author}: {subject} ({one_line(row.topic)}, {row.id[:10]})"
 
 
 def _told_of_author(rows: Sequence[CommitRow]) -> str:
@@ -96,7 +96,9 @@ def _told_of_author(rows: Sequence[CommitRow]) -> str:
     last = day(rows[0].when)
     first = day(rows[-1].when)
     times = f"on {last}" if first == last else f"from {first} to {last}"
-    return f"{rows[0].author} wrote {rows[0].topic}: {counted(len(rows), 'commit')}, {times}"
+    return (
+        f"{rows[0].author} wrote {one_line(rows[0].topic)}: {counted(len(rows), 'commit')}, {times}"
+    )
 
 
 def _edge(row: CommitRow, text: str) -> Edge:

@@ -14,6 +14,7 @@ from datetime import datetime
 from hades.domain.answer import DOUBTED, Answer, EventTime, Fact, Passage, Recall, Sentence
 from hades.domain.fitting import best_fitting
 from hades.domain.graph import Reason
+from hades.domain.plain import one_line
 from hades.domain.question import (
     NAME_WEIGHT,
     Intent,
@@ -178,7 +179,8 @@ def from_summaries(recall: Recall) -> Answer:
     facts = [_fact(fact, number) for number, fact in enumerate(recall.facts, start=1)]
     units = [
         _Unit(
-            text=f"{_part_of(one)}{one.chunk.topic}: {one.chunk.text} ({day(one.valid_from)})",
+            text=f"{_part_of(one)}{one_line(one.chunk.topic)}: "
+            f"{one.chunk.text} ({day(one.valid_from)})",
             belief=one.belief.mean,
             number=number,
             kind="passage",
@@ -389,7 +391,7 @@ def _note(passage: Passage, number: int, asked: Question, whole: int, dated: boo
         when = _when_noted(passage, dated=dated)
     begun = passage.events[0].since if dated and passage.events else passage.valid_from
     return _Unit(
-        f"{chunk.topic}: {text}{when}",
+        f"{one_line(chunk.topic)}: {text}{when}",
         passage.belief.mean,
         number,
         "passage",
