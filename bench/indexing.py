@@ -95,7 +95,8 @@ def _indexed(name: str, rows: list[dict[str, Any]], asked: list[str]) -> Indexed
         close()
         files = [path for path in Path(folder).rglob("*") if path.is_file()]
         disk = sum(path.stat().st_size for path in files if path.suffix != ".jsonl")
-    return Indexed(TITLES[name], seconds, asked_ms, peak_mb(), disk / 1e6, phases)
+    title = TITLES["hades-search" if name == "hades" else name]
+    return Indexed(title, seconds, asked_ms, peak_mb(), disk / 1e6, phases)
 
 
 Index = tuple[float, Callable[[str], object], Callable[[], None], str]

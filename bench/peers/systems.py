@@ -204,7 +204,7 @@ class LanceDb:
 
     def find(self, question: EvalQuestion, k: int) -> list[str]:
         query = self._table.search(encode([question.text])[0]).distance_type("cosine")
-        return [row["id"] for row in query.select(["id"]).limit(k).to_list()]
+        return [row["id"] for row in query.select(["id", "_distance"]).limit(k).to_list()]
 
     def close(self) -> None:
         """Do nothing: each write is on disk when it returns."""
