@@ -40,6 +40,7 @@ NAME_UNITS = 512
 EDGE_UNITS = 512
 """Weights of a shared name (divided among the chunks that share it) and of an edge, in units in
 which a cosine of 1 has the weight 1024."""
+_PURGED = "Something was purged while the clusters were made: organise again."
 
 
 @dataclass(slots=True)
@@ -127,6 +128,8 @@ class Organiser:
     def _sources(self, chunks: Ints) -> list[Ints]:
         """Return the numbers of the topic of each chunk and, for source code, of its package."""
         rows = self.store.chunks.sources(chunks.tolist())
+        if len(rows) < len(chunks):
+            raise Conflict(_PURGED)
         topics = [rows[chunk][0] for chunk in chunks.tolist()]
         packages = [
             topic.rpartition("/")[0] if rows[chunk][1] == "code" else str(chunk)
@@ -185,7 +188,7 @@ class Organiser:
         since = int(details["revision"])
         with self.store.transaction():
             if store.purged_since(since):
-                raise Conflict("Something was purged while the clusters were made: organise again.")
+                raise Conflict(_PURGED)
             with self.store.write(self.actor, ACTION, self.space) as write:
                 _, numbers = store.put(write, self.space, encoder, details, drafts)
                 low = numbers[len(made.group_centroids) :]

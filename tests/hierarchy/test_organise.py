@@ -17,6 +17,7 @@ import hades
 from hades.domain.graph import NodeKind
 from hades.domain.hierarchy import are_distant
 from hades.domain.times import NOW
+from hades.hierarchy import clustering
 from hades.index.hierarchy import HierarchyCache
 from hades.operations.hierarchy import _indexes
 from tests.conftest import HeldClock
@@ -259,6 +260,23 @@ def test_without_the_libraries_the_reason_is_one_sentence(
     with pytest.raises(hades.Unavailable, match=r"pip install .*\[organise\]"):
         memory.organise()
     assert memory.hierarchy().current is None
+
+
+@pytest.mark.parametrize("step", ["load_libraries", "cluster"])
+def test_a_purge_meanwhile_is_told_in_one_sentence(
+    organised: hades.Memory, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    call = getattr(clustering, step)
+
+    def purge_first(*arguments: Any) -> Any:
+        organised.purge("bread/0")
+        return call(*arguments)
+
+    monkeypatch.setattr(clustering, step, purge_first)
+    with pytest.raises(hades.Conflict, match="purged while .* organise again"):
+        organised.organise()
+    monkeypatch.undo()
+    assert organised.organise().made
 
 
 def test_exports_and_backups_keep_it(organised: hades.Memory, path: Path, tmp_path: Path) -> None:
