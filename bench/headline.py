@@ -21,7 +21,7 @@ import numpy as np
 import hades
 from bench.arxiv import busy, memory_of, papers_file, questions
 from bench.recall import Times, by_numpy, opened, p50_p95, timed
-from bench.table import note, show
+from bench.table import commit, note, processor, show
 
 ASKED, ASKED_SMALL = 100, 40
 """More than the encoder keeps vectors of, so that each question is encoded."""
@@ -56,9 +56,8 @@ def run(*, small: bool = False) -> None:
         *_commands(path, 1 if small else COMMAND_RUNS),
         *_indexing(papers, 20 if small else INDEXED),
     ]
-    processor = _processor()
     show(
-        f"{size:,} papers, p50 / p95; {_commit()}, {processor}, {busy()}",
+        f"{size:,} papers, p50 / p95; {commit()}, {processor()}, {busy()}",
         ("what", "figure"),
         figures,
     )
@@ -207,18 +206,3 @@ def _indexing(papers: Path, count: int) -> Iterator[tuple[str, str]]:
             chunks = int(memory.stats()["chunks"])
         yield "first index, passages a second", f"{chunks / took:.0f}"
         yield "… of it waiting for the encoder", f"{100 * spent / took:.0f} %"
-
-
-def _commit() -> str:
-    found = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
-    )
-    return f"commit {found.stdout.strip() or 'unknown'}"
-
-
-def _processor() -> str:
-    """Return the name of the processor, and whether it has the int8 instructions."""
-    told = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    names = [line.partition(":")[2].strip() for line in told.splitlines() if "model name" in line]
-    fast = " with VNNI" if "vnni" in told else ""
-    return f"{names[0] if names else os.uname().machine}{fast}"

@@ -235,7 +235,7 @@ def _history(folder: Path, documents: int, versions_each: list[int]) -> None:
 def run(*, small: bool) -> None:
     """Measure the store."""
     print("## Store\n")
-    sizes = [1_000, 10_000] if small else [10_000, 100_000, 1_000_000]
+    sizes = [1_000, 10_000] if small else [10_000, 100_000]
     with tempfile.TemporaryDirectory() as folder:
         _look_ups(Path(folder), sizes)
         _writes(Path(folder), sizes)

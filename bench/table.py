@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 
@@ -45,3 +48,18 @@ def note(text: str) -> None:
     if sys.stderr.isatty():
         sys.stderr.write(f"\r{text:<60}\r")
         sys.stderr.flush()
+
+
+def commit() -> str:
+    found = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
+    )
+    return f"commit {found.stdout.strip() or 'unknown'}"
+
+
+def processor() -> str:
+    """Return the name of the processor, and whether it has the int8 instructions."""
+    told = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    names = [line.partition(":")[2].strip() for line in told.splitlines() if "model name" in line]
+    fast = " with VNNI" if "vnni" in told else ""
+    return f"{names[0] if names else os.uname().machine}{fast}"

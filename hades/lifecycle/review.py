@@ -92,11 +92,9 @@ def review(
         return
     if store.topics.kind(space, state.topic) != "note":
         return
-    findings = [
-        *_ends(store, space, state),
-        *_changed_facts(store, space, state),
-        *_said_otherwise(state, similar, actor),
-    ]
+    findings = list(_said_otherwise(state, similar, actor))
+    if store.edges.there_are(space):
+        findings = [*_ends(store, space, state), *_changed_facts(store, space, state), *findings]
     waiting = store.proposals.find(space, "waiting", 0, WAITING_AT_MOST) if findings else ()
     for finding in findings[:FINDINGS_AT_MOST]:
         sure = min(finding.confidence, state.confidence)
