@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 import hades
 from bench.arxiv import busy, memory_of, papers_file, questions
@@ -28,6 +29,7 @@ ASKED, ASKED_SMALL = 100, 40
 WORKERS, WORKED_S = 2, 10.0
 NOTED = 20
 COMMAND_RUNS = 5
+HELD_AFTER = 50
 INDEXED = 200
 NOTES = (
     ("team/platform", "Dana leads the platform team."),
@@ -51,6 +53,7 @@ def run(*, small: bool = False) -> None:
     path = memory_of(papers, size)
     figures = [
         *_questions(path, asked),
+        *_sizes(path, asked),
         *_rates(path, asked, 2.0 if small else WORKED_S),
         *_imports(1 if small else COMMAND_RUNS),
         *_commands(path, 1 if small else COMMAND_RUNS),
@@ -108,6 +111,26 @@ def _copied(path: Path) -> Iterator[Path]:
         with hades.open(path) as memory:
             memory.backup(copy)
         yield copy
+
+
+def _sizes(path: Path, asked: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the memory of a process that answers questions, and what lies on disk."""
+    note("memory")
+    with multiprocessing.get_context("spawn").Pool(1) as own_process:
+        resident, own = own_process.apply(_held, (path, list(asked[:HELD_AFTER])))
+    yield f"resident after {HELD_AFTER} questions, without mapped files, MB", f"{resident} / {own}"
+    source = path.with_name(f"papers-{path.stem.split('-')[1]}.jsonl")
+    files = [path, *Path(f"{path}.index").rglob("*")]
+    size = sum(file.stat().st_size for file in files if file.is_file())
+    yield "disk, × the text", f"{size / source.stat().st_size:.1f}"
+
+
+def _held(path: Path, asked: Sequence[str]) -> tuple[int, int]:
+    with opened(path, asked) as memory:
+        for question in asked:
+            memory.recall(question)
+        held = psutil.Process().memory_info()
+    return held.rss >> 20, held.rss - held.shared >> 20
 
 
 def _rates(path: Path, asked: Sequence[str], seconds: float) -> Iterator[tuple[str, str]]:
