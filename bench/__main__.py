@@ -1,4 +1,4 @@
-"""Run the main benchmarks, or those named, or all: python -m bench [store …] [--all] [--small]."""
+"""Run the main benchmarks, or those named, or all: python -m bench [NAME …] [--all] [--small]."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def main() -> None:
     every = (*MAIN, *OTHERS)
     parser.add_argument("names", nargs="*", help=f"which: {', '.join(every)}")
     parser.add_argument("--all", action="store_true", help="all of them, which takes hours")
-    parser.add_argument("--small", action="store_true", help="all of them, or those named, small")
+    parser.add_argument(
+        "--small", action="store_true", help="small sizes; all of them unless some are named"
+    )
     given = parser.parse_args()
     today = datetime.now(UTC).date()
     machine = f"{processor()}, {platform.machine()}, {os.cpu_count()} cores"

@@ -1,6 +1,6 @@
 """Indexing: the same papers by HADES and by vector stores that use its encoder, in one run.
 
-Each system runs in a process of its own, on all cores. The stores make one vector of each paper and
+Each system runs alone, in a process of its own, on all cores. The stores make one vector of each paper and
 read at most 256 tokens of it; HADES cuts papers into passages, and also finds names, links and
 words. `bench/peers/requirements.txt` lists the stores; one that is not installed is skipped.
 """
@@ -18,9 +18,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 import hades
 from bench.arxiv import papers_file, questions
-from bench.peers.measure import peak_mb
 from bench.peers.sets import FOUND, Passage
 from bench.peers.systems import SYSTEMS, TITLES
 from bench.recall import p50_p95, timed
@@ -41,7 +42,7 @@ class Indexed:
     seconds: float
     asked: str
     """The time of a question, p50 / p95 in ms."""
-    peak_mb: int
+    resident_mb: int
     disk_mb: float
     phases: str = ""
 
@@ -67,7 +68,7 @@ def run(*, small: bool = False) -> None:
             results.append(own_process.apply(_indexed, (name, rows, asked)))
     text_mb = sum(len(f"{row['title']}\n{row['abstract']}".encode()) for row in rows) / 1e6
     ours = results[0]
-    head = ("what", "papers a second", "ratio", "a question, ms", "peak MB", "disk, × the text")
+    head = ("what", "papers a second", "ratio", "a question, ms", "resident MB", "disk, × the text")
     show(
         f"{len(rows):,} papers",
         head,
@@ -77,7 +78,7 @@ def run(*, small: bool = False) -> None:
                 f"{len(rows) / one.seconds:.0f}",
                 f"{one.seconds / ours.seconds:.2f}×",
                 one.asked,
-                one.peak_mb,
+                one.resident_mb,
                 f"{one.disk_mb / text_mb:.1f}",
             )
             for one in results
@@ -92,11 +93,12 @@ def _indexed(name: str, rows: list[dict[str, Any]], asked: list[str]) -> Indexed
         index = _by_hades if name == "hades" else partial(_by_store, name)
         seconds, ask, close, phases = index(Path(folder), rows)
         asked_ms = p50_p95([wall for wall, _ in timed(ask, asked)])
+        resident = psutil.Process().memory_info().rss >> 20
         close()
         files = [path for path in Path(folder).rglob("*") if path.is_file()]
         disk = sum(path.stat().st_size for path in files if path.suffix != ".jsonl")
     title = TITLES["hades-search" if name == "hades" else name]
-    return Indexed(title, seconds, asked_ms, peak_mb(), disk / 1e6, phases)
+    return Indexed(title, seconds, asked_ms, resident, disk / 1e6, phases)
 
 
 Index = tuple[float, Callable[[str], object], Callable[[], None], str]

@@ -72,7 +72,7 @@ def measure(name: str, set_name: str) -> dict[str, Any]:
         "index_s": round(indexing.wall, 1),
         "index_processor_s": round(indexing.processor, 1),
         **_times(asked),
-        "peak_mb": peak_mb(),
+        "peak_mb": _peak_mb(),
         "disk_mb": round(disk / 1e6, 2),
         "scores": _scores(asked, k),
     }
@@ -176,7 +176,7 @@ def _processor_seconds() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def peak_mb() -> int:
+def _peak_mb() -> int:
     """Return the peak memory of this process and of its largest child, in MB."""
     peaks = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     unit = 1 if sys.platform == "darwin" else 1024

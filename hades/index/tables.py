@@ -61,8 +61,8 @@ _MENTIONS = {
     "capitals": np.int16,
 }
 """Chunk and entity are row numbers. `first` and `count` locate the places of the mention. `singles`
-counts its places of one word, `capitals` those of them that begin with a capital. A passage has at
-most 4,400 characters, so 16 bits are enough for counts."""
+counts its places of one word, `capitals` the capitalised ones among these. A passage has at most
+4,400 characters, so 16 bits are enough for counts."""
 
 
 @dataclass(frozen=True, slots=True)

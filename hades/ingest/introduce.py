@@ -170,7 +170,7 @@ class Introducer:
         chunks: Sequence[int],
         nearness: Nearness | None = None,
     ) -> None:
-        """Write the links of a state. With `nearness`, give known links new weights instead."""
+        """Write the links of a state. With `nearness`, only give existing links new weights."""
         node = cache(partial(self._end, write, stated))
         for link in stated.links:
             at = min(link.block, len(chunks) - 1)

@@ -39,7 +39,7 @@ _NEIGHBOURS = 100
 
 
 def _neighbours(table: str, column: str, name: str, start: str) -> str:
-    """SQL: the names of a table just before and after a name that begin like it."""
+    """Return SQL for the names of a table that begin with `start`, next to `name` in order."""
     ordered = f"SELECT name FROM {table} WHERE space = ?1 AND {column}"
     sides = (
         f"{ordered} >= {start} AND {column} < {name} ORDER BY {column} DESC LIMIT {_NEIGHBOURS}",
@@ -103,9 +103,9 @@ class Entities(StorePart):
         return NodeKind.ENTITY.node(self.identity(space, as_of).root_of(entity))
 
     def alike(self, space: int, name: str) -> Sequence[str]:
-        """Return names of entities and topics that begin like a name and are about as long.
+        """Return names of entities and topics with the same beginning and a similar length.
 
-        In alphabetical order, they are among the _NEIGHBOURS before it and as many after it.
+        Only the _NEIGHBOURS names before and after it in alphabetical order are looked at.
         """
         key = name_key(name)
         starts = key[:START_CHARACTERS], name[:START_CHARACTERS]

@@ -59,7 +59,7 @@ class Sample(NamedTuple):
     at: float
     resident_mb: float
     own_mb: float
-    """What is resident without mapped files, which the system takes back when it needs memory."""
+    """Resident memory without mapped files; the system can take those back."""
     processor_s: float
 
 
