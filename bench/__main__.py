@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help=f"which: {', '.join(every)}")
     parser.add_argument("--all", action="store_true", help="all of them, which takes hours")
     parser.add_argument(
-        "--small", action="store_true", help="small sizes; all of them unless some are named"
+        "--small", action="store_true", help="small sizes; all unless some are named"
     )
     given = parser.parse_args()
     today = datetime.now(UTC).date()

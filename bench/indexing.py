@@ -1,8 +1,9 @@
 """Indexing: the same papers by HADES and by vector stores that use its encoder, in one run.
 
-Each system runs alone, in a process of its own, on all cores. The stores make one vector of each paper and
-read at most 256 tokens of it; HADES cuts papers into passages, and also finds names, links and
-words. `bench/peers/requirements.txt` lists the stores; one that is not installed is skipped.
+Each system runs alone, in a process of its own, on all cores. The stores make one vector of each
+paper and read at most 256 tokens of it; HADES cuts papers into passages, and also finds names,
+links and words. `bench/peers/requirements.txt` lists the stores; one that is not installed is
+skipped.
 """
 
 from __future__ import annotations

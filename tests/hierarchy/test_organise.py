@@ -273,7 +273,7 @@ def test_a_purge_meanwhile_is_told_in_one_sentence(
         return call(*arguments)
 
     monkeypatch.setattr(clustering, step, purge_first)
-    with pytest.raises(hades.Conflict, match="purged while .* organise again"):
+    with pytest.raises(hades.Conflict, match=r"purged while .* organise again"):
         organised.organise()
     monkeypatch.undo()
     assert organised.organise().made

@@ -30,9 +30,9 @@ from hades.store.sqlite.guards import file_damage, row_guard
 SYNCHRONOUS = "FULL"
 """How far a commit waits for the disk (see SQLite's `PRAGMA synchronous`)."""
 CACHED_KIB = 8_192
-"""The KiB of pages that each connection keeps; every thread has one. Eight times as many, or mapping
-the file, made questions no faster. A mapped file that is truncated kills the process, and its pages
-count towards the memory of each process."""
+"""The KiB of pages that each connection keeps; every thread has one. Eight times as many, or
+mapping the file, made questions no faster. A mapped file that is truncated kills the process, and
+its pages count towards the memory of each process."""
 _STATEMENTS_CACHED = 256
 Taken = TypeVar("Taken")
 _ROW_COUNT: Callable[[sqlite3.Cursor], int] = attrgetter("rowcount")
