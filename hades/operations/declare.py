@@ -164,15 +164,19 @@ class Operation:
 
         Raise NotFound if the operation needs its space and the space was dropped.
         """
-        for place, name, default, rule in self._rules:
-            value = args[place] if place < len(args) else named.get(name, default)
-            if value is not default:
-                rule(value)
+        self.check_rules(args, named)
         if self.job and inside.store.in_transaction:
             does = self.name.capitalize()
             raise InvalidInput(f"{does} before or after a batch or snapshot, not inside it.")
         if self.needs_space:
             inside.require_space()
+
+    def check_rules(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+        """Raise InvalidInput if an argument breaks its rule."""
+        for place, name, default, rule in self._rules:
+            value = args[place] if place < len(args) else named.get(name, default)
+            if value is not default:
+                rule(value)
 
     def of(self, view: Any, *args: Any, **named: Any) -> Any:
         """Do the operation on a `View` or `Memory`, through its method or property of the same

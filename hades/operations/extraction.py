@@ -18,7 +18,7 @@ from hades.domain.extraction import (
     extraction_metadata,
 )
 from hades.domain.graph import Edge
-from hades.domain.rules import clean_share
+from hades.domain.rules import clean_name, clean_share
 from hades.domain.times import NOW, iso
 from hades.domain.topics import State
 from hades.errors import Conflict, InvalidInput, NotFound
@@ -46,7 +46,8 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 def extract(
     inside: Inside,
     topic: Annotated[
-        str | None, Param("Only this topic (default: all).", example="design/approach_x")
+        str | None,
+        Param("Only this topic (default: all).", example="design/approach_x", rule=clean_name),
     ] = None,
     *,
     glob: TopicGlob = None,

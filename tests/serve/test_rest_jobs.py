@@ -144,6 +144,23 @@ def test_a_job_says_what_kind_it_is(client: httpx.Client, app: Any) -> None:
     assert {job["kind"] for job in listed} < set(said["properties"]["kind"]["enum"])
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/extract", {"glob": "x" * 2_001}),
+        ("/extract", {"topic": ""}),
+        ("/distil", {"since": "no time"}),
+        ("/jobs?name=d.md&prefix=", None),
+        (f"/jobs?kind=import-node-link&name={'x' * 2_001}", None),
+    ],
+)
+def test_a_wrong_argument_is_refused_before_a_job_begins(
+    client: httpx.Client, path: str, body: Any
+) -> None:
+    assert client.post(path, json=body).status_code == 422
+    assert client.get("/jobs").json()["items"] == []
+
+
 def test_a_source_of_one_space_is_none_of_another(
     in_new_space: Callable[[], httpx.Client],
 ) -> None:

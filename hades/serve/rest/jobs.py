@@ -16,6 +16,7 @@ from fastapi import Path as PathParameter
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response, StreamingResponse
 
+from hades.domain.rules import NAME_BYTES_AT_MOST
 from hades.errors import InvalidInput
 from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
@@ -24,7 +25,7 @@ from hades.serve.executor import Work
 from hades.serve.jobs import Job, JobKey, JobStatus
 from hades.serve.problems import documented
 from hades.serve.rest.calls import IdempotencyKey, InSpace, json_response
-from hades.serve.rest.models import Name, Page, to_json, whole
+from hades.serve.rest.models import Page, to_json, whole
 from hades.serve.rest.routes import routes
 from hades.serve.sent_files import begin_with_files
 from hades.serve.uploads import Uploads, safe_parts, unpack
@@ -41,6 +42,7 @@ FIELDS_AT_MOST = 10
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _FILES = dict.fromkeys((*TARS[:2], "application/octet-stream"), _BINARY)
 _SENT = {"requestBody": {"required": True, "content": _FILES}}
+GivenName = Annotated[str, Field(min_length=1, max_length=NAME_BYTES_AT_MOST)]
 Phases = Annotated[list[Annotated[str, Hint(enum=list(PHASES))]], Field(max_length=len(PHASES))]
 
 
@@ -51,10 +53,12 @@ class Upload(BaseModel):
 
     kind: Literal["ingest", "triples", "import-node-link"] = "ingest"
     source: Annotated[
-        Name | None, Field(description="The name of the source; keep it for each upload.")
+        GivenName | None, Field(description="The name of the source; keep it for each upload.")
     ] = None
-    name: Annotated[Name | None, Field(description="The name of the file or folder.")] = None
-    prefix: Annotated[Name | None, Field(description="A prefix for the names of topics.")] = None
+    name: Annotated[GivenName | None, Field(description="The name of the file or folder.")] = None
+    prefix: Annotated[GivenName | None, Field(description="A prefix for the names of topics.")] = (
+        None
+    )
     field: Annotated[
         list[str],
         Field(

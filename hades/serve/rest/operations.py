@@ -198,6 +198,7 @@ async def _begin(
     call = RestCall(request, space)
     key = JobKey.of(given.pop("key"), operation.name, given)
     await call.require(operation.role)
+    operation.check_rules((), given)  # refuse the request at once, instead of a job that fails
 
     def work(memory: Memory, report: Progress) -> Any:
         return getattr(memory, operation.name)(**given, on_progress=report)
