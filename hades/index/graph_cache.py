@@ -53,6 +53,10 @@ class GraphCache:
     def __len__(self) -> int:
         return len(self._kept)
 
+    def is_kept(self, space: int) -> bool:
+        """Return whether the graph of a space at the present moment is kept."""
+        return (space, *_NOW) in self._kept
+
     def catch_up(self, indexes: Indexes, space: int, on_progress: Progress | None = None) -> None:
         """Read later changes and the words of a space. After a change, drop graphs of the past."""
         changed = self.tables.catch_up(indexes.chunks, space, on_progress)

@@ -383,6 +383,11 @@ class RecallEngine:
         at = int(np.searchsorted(moments, since, side="right"))
         return int(moments[at]) if at < len(moments) else FOREVER
 
+    def is_loaded(self, space: int) -> bool:
+        """Return whether the present graph of a space is kept from an earlier question."""
+        graphs = self.finder.__dict__.get("graphs")
+        return graphs is not None and graphs.is_kept(space)
+
     def cache_uses(self) -> dict[str, dict[str, int]]:
         """Return how often each cache had each outcome (kept, made …). This call loads no data."""
         graphs = self.finder.__dict__.get("graphs")

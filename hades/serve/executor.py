@@ -7,6 +7,7 @@ many reads cannot block a write.
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
 from collections.abc import Callable
@@ -56,6 +57,9 @@ WORK_WAITS_S = 120.0
 TIMEOUT_S = 30.0
 INDEXING_S = 5.0
 """How long a question waits for new writes to be indexed; then it is answered without them."""
+QUIET_S = 0.05
+"""New notes of a space are indexed when nothing was written to it for this long. Indexing each
+note at once would slow down many writes in a row."""
 RETRY_FIRST_S = 0.05
 RETRY_MOST_S = 1.0
 
@@ -97,6 +101,8 @@ class Executor:
             "embed": Pool("embed", 1, waiting),
         }
         self._embedding: Future[None] | None = None
+        self._quiet: dict[str, asyncio.TimerHandle] = {}
+        """The timers that start indexing ahead, by space."""
         self.leaving = False
         """Set when the server is stopping: long work and streamed answers end."""
         self.on_recall: Callable[[Recall, str], object] | None = None
@@ -202,7 +208,10 @@ class Executor:
         def run() -> Result:
             return _retried(call, _memory(writing, space, caller), caller.name, until)
 
-        return await self.pools["write"].call(caller.name, run, self._timeout_s)
+        result = await self.pools["write"].call(caller.name, run, self._timeout_s)
+        if space is not None:
+            self._index_when_quiet(space)
+        return result
 
     async def work(
         self,
@@ -262,6 +271,27 @@ class Executor:
             self._index_fairly(memory)
 
         return self.pools["index"].submit(space, index)
+
+    def _index_when_quiet(self, space: str) -> None:
+        """Index a space soon, unless it is written again before. So the next question finds a new
+        note indexed."""
+
+        def start() -> None:
+            del self._quiet[space]
+            with suppress(Unavailable):  # the server stops, or too many wait: a question indexes
+                self.pools["index"].submit(space, lambda: self._index_ahead(space))
+
+        if space in self._quiet:
+            self._quiet[space].cancel()
+        self._quiet[space] = asyncio.get_running_loop().call_later(QUIET_S, start)
+
+    def _index_ahead(self, space: str) -> None:
+        """Index a space and read its new indexes, if questions were asked about it lately."""
+        reading = self.memory.in_space(space).inside
+        if reading.engine.is_loaded(reading.space_id):
+            index_share(self._writable().in_space(space).inside)
+            with reading.query_context():
+                pass
 
     def for_every_space(self, work: Work[Any]) -> None:
         """Do long work in every space, even if it fails in some of them.

@@ -39,6 +39,23 @@ def test_what_is_written_is_found_at_once(path: Path) -> None:
         assert "key:ann" in {one.actor for one in memory.log(10)}
 
 
+def test_a_note_is_indexed_before_anybody_asks_where_questions_were_asked(path: Path) -> None:
+    async def life() -> None:
+        for space in ("asked", "unasked"):
+            await executor.write(ANN, None, lambda m, space=space: m.create_space(space))  # type: ignore[misc]
+            await executor.write(ANN, space, lambda m: m.remember("fruit/apple", "Red."))
+        await executor.read(ANN, "asked", lambda v: v.recall("Are apples red?"), fresh=True)
+        for space in ("unasked", "asked"):
+            await executor.write(ANN, space, lambda m: m.remember("fruit/pear", "Green."))
+        while executor.memory.in_space("asked").pending:
+            await asyncio.sleep(0.01)
+
+    executor = Executor.open(path)
+    asyncio.run(life())
+    assert executor.memory.in_space("unasked").pending == 2
+    executor.close()
+
+
 def test_a_reader_writes_nothing_and_nobody_enters_a_space_of_others(executor: Executor) -> None:
     with pytest.raises(hades.Denied, match="role writer"):
         asyncio.run(executor.write(EVE, "default", lambda m: m.remember("a", "x")))
