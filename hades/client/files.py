@@ -11,7 +11,6 @@ from typing import IO, Any, TextIO
 
 from hades.client.connection import ADMIN, BrokenOff, Connection, HttpCall, path_of, refusal
 from hades.errors import InvalidInput, Unavailable
-from hades.exchange import formats
 from hades.store.drafts import private_opener
 from hades.store.records import Progress
 
@@ -30,6 +29,8 @@ def download_export(
     embeddings: bool = False,
 ) -> None:
     """Download an export to a path or an open text file; a format that is a folder is refused."""
+    from hades.exchange import formats  # it loads numpy, which other calls do not need
+
     formats.check(format, embeddings=embeddings)
     if format in formats.FOLDERS:
         raise InvalidInput(f"{format} is a folder: export it where the memory's file is.")
@@ -48,6 +49,8 @@ def download_export(
 
 def download_backup(connection: Connection, path: Path, on_progress: Progress | None) -> None:
     """Download a backup of the server's memory to a new file; raise InvalidInput if it exists."""
+    from hades.exchange import formats  # it loads numpy, which other calls do not need
+
     call = HttpCall("GET", path_of("admin", "backup"), patient=True)
     with (
         formats.new_path(path.expanduser()) as draft,
