@@ -16,6 +16,8 @@ from hades.store.store import Store
 
 _LOG = logging.getLogger(__name__)
 TIMES = ("valid_from", "valid_to", "recorded_at", "retired_at")
+SAVED_SHARE = 0.01
+"""The share of all rows that must be new before they are saved, since a save writes all rows."""
 TableTypes = dict[str, dict[str, Any]]
 """For each table, the types of its columns; the first column is the key."""
 
@@ -80,10 +82,20 @@ class Derived:
         self._parts: dict[str, Stored] = {**self._columns}
         self.generation = generation
         self.change = 0
+        self._unsaved = 0
+        """How many rows were inserted since the last save."""
 
     def _take(self, arrays: Mapping[str, Array]) -> None:
         for name, part in self._parts.items():
             part.take(name, arrays)
+
+    def _save_from(self, least: int, new: int) -> None:
+        """Count new rows; save if `least` rows and a share of all were inserted since the last
+        save. So a process that runs for weeks holds few rows in its own memory."""
+        self._unsaved += new
+        if self._unsaved >= max(least, SAVED_SHARE * sum(map(len, self._columns.values()))):
+            self._unsaved = 0
+            self._save()
 
     def _save(self) -> None:
         """Save everything and use the mapped arrays from now on. A failed write is logged only."""

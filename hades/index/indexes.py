@@ -33,7 +33,7 @@ from hades.store.records import Progress
 from hades.store.store import Store
 
 SAVED_AFTER_ROWS = 2_000
-"""After this many new rows the arrays are saved again. Fewer rows are read from the store."""
+"""After this many new rows the arrays may be saved again. Fewer rows are read from the store."""
 _VECTORS_BATCH = 20_000
 _NOTES_BATCH = 2_000
 
@@ -114,8 +114,7 @@ class Indexes(Derived):
         self.change = change
         self._masks.clear()
         self._number_vectors()
-        if new >= SAVED_AFTER_ROWS:
-            self._save()
+        self._save_from(SAVED_AFTER_ROWS, new)
 
     def _owned(self, name: str, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         if name != "presences":

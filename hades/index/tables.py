@@ -146,8 +146,7 @@ class Tables(Derived):
         if self._saved and space not in self._has_terms:
             new += self._catch_up_terms(chunks["id"][chunks["space"] == space], on_progress)
             self._has_terms.add(space)
-        if new >= SAVED_AFTER_ROWS:
-            self._save()
+        self._save_from(SAVED_AFTER_ROWS, new)
         return changed
 
     def _catch_up(

@@ -168,6 +168,26 @@ def test_a_saved_graph_is_repaired_by_what_was_written_since(
         assert arcs(repaired) == arcs(anew)
 
 
+def test_indexes_are_saved_after_many_small_writes(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (tables_, indexes_):
+        monkeypatch.setattr(module, "SAVED_AFTER_ROWS", 12)
+
+    def saved() -> list[str]:
+        return sorted(file.name for file in folder.iterdir() if file.name in ("arrays", "links"))
+
+    with hades.open(path) as memory:
+        folder = memory.inside.store.index_folder
+        for number in range(8):
+            memory.remember(f"ground/{number}", f"Ground {number} lies beside Mercury.")
+            memory.recall("Mercury")
+            assert number or not saved()  # one note has fewer rows
+        assert saved() == ["arrays", "links"]
+    with hades.open(path) as memory:
+        assert memory.search("Ground 7", limit=1)[0].chunk.topic == "ground/7"
+
+
 def test_an_older_file_put_back_by_hand_drops_the_newer_indexes(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
