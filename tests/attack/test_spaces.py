@@ -63,7 +63,7 @@ def plain(found: Any) -> Any:
         return {str(key): plain(value) for key, value in found.items() if key != "id"}
     if isinstance(found, list | tuple):
         return [plain(one) for one in found]
-    return re.sub(r"\b\d+ ms\b", "", repr(found))
+    return re.sub(r"\b\d+ ms\b|\bedge \d+", "", repr(found))
 
 
 def answers(memory: hades.Memory) -> list[Any]:
