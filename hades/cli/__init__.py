@@ -21,8 +21,8 @@ from hades.cli import commands
 from hades.cli.panels import PanelGroup
 
 GC_THRESHOLD = 20_000
-"""New objects between two runs of the garbage collector. With Python's 700 it runs a hundred times
-in a short command, and finds nothing."""
+"""The garbage collector runs after this many new objects. With Python's default of 700, it runs
+about a hundred times in a short command, and these runs free nothing."""
 
 app = typer.Typer(
     name="hades",
@@ -90,7 +90,8 @@ def _without_options(whole: typer.Typer) -> typer.Typer:
 def main() -> None:
     """Run the command line."""
     gc.set_threshold(GC_THRESHOLD)
-    # Else the last collections look at every object: an eighth of a second at the end of a command.
+    # Python's last garbage collections skip frozen objects. Looking at all of them would take an
+    # eighth of a second.
     atexit.register(gc.freeze)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

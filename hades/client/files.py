@@ -29,7 +29,7 @@ def download_export(
     embeddings: bool = False,
 ) -> None:
     """Download an export to a path or an open text file; a format that is a folder is refused."""
-    from hades.exchange import formats  # it loads numpy, which other calls do not need
+    from hades.exchange import formats  # loads numpy, which no other call of a client needs
 
     formats.check(format, embeddings=embeddings)
     if format in formats.FOLDERS:
@@ -49,7 +49,7 @@ def download_export(
 
 def download_backup(connection: Connection, path: Path, on_progress: Progress | None) -> None:
     """Download a backup of the server's memory to a new file; raise InvalidInput if it exists."""
-    from hades.exchange import formats  # it loads numpy, which other calls do not need
+    from hades.exchange import formats  # loads numpy, which no other call of a client needs
 
     call = HttpCall("GET", path_of("admin", "backup"), patient=True)
     with (

@@ -17,7 +17,7 @@ from hades.store.store import Store
 _LOG = logging.getLogger(__name__)
 TIMES = ("valid_from", "valid_to", "recorded_at", "retired_at")
 SAVED_SHARE = 0.01
-"""The share of all rows that must be new before they are saved, since a save writes all rows."""
+"""Rows are saved when at least this share of them is new, because a save writes all rows."""
 TableTypes = dict[str, dict[str, Any]]
 """For each table, the types of its columns; the first column is the key."""
 
@@ -90,8 +90,11 @@ class Derived:
             part.take(name, arrays)
 
     def _save_from(self, least: int, new: int) -> None:
-        """Count new rows; save if `least` rows and a share of all were inserted since the last
-        save. So a process that runs for weeks holds few rows in its own memory."""
+        """Add `new` to the number of rows inserted since the last save. Save when it reaches both
+        `least` and SAVED_SHARE of all rows.
+
+        Saved rows are mapped from the file, so a process that runs for weeks stays small.
+        """
         self._unsaved += new
         if self._unsaved >= max(least, SAVED_SHARE * sum(map(len, self._columns.values()))):
             self._unsaved = 0

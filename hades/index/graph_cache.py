@@ -54,7 +54,7 @@ class GraphCache:
         return len(self._kept)
 
     def is_kept(self, space: int) -> bool:
-        """Return whether the graph of a space at the present moment is kept."""
+        """Return whether the graph of a space as of now is in the cache."""
         return (space, *_NOW) in self._kept
 
     def catch_up(self, indexes: Indexes, space: int, on_progress: Progress | None = None) -> None:

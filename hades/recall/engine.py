@@ -384,7 +384,7 @@ class RecallEngine:
         return int(moments[at]) if at < len(moments) else FOREVER
 
     def is_loaded(self, space: int) -> bool:
-        """Return whether the present graph of a space is kept from an earlier question."""
+        """Return whether an earlier question loaded the graph of a space, and it is still here."""
         graphs = self.finder.__dict__.get("graphs")
         return graphs is not None and graphs.is_kept(space)
 

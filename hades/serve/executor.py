@@ -58,8 +58,8 @@ TIMEOUT_S = 30.0
 INDEXING_S = 5.0
 """How long a question waits for new writes to be indexed; then it is answered without them."""
 QUIET_S = 0.05
-"""New notes of a space are indexed when nothing was written to it for this long. Indexing each
-note at once would slow down many writes in a row."""
+"""Seconds without a write to a space before its new notes are indexed. Indexing after every single
+note would slow down a series of writes."""
 RETRY_FIRST_S = 0.05
 RETRY_MOST_S = 1.0
 
@@ -273,12 +273,15 @@ class Executor:
         return self.pools["index"].submit(space, index)
 
     def _index_when_quiet(self, space: str) -> None:
-        """Index a space soon, unless it is written again before. So the next question finds a new
-        note indexed."""
+        """Index a space after QUIET_S seconds without a write; each new write restarts the wait.
+
+        So new notes are already indexed when the next question comes.
+        """
 
         def start() -> None:
             del self._quiet[space]
-            with suppress(Unavailable):  # the server stops, or too many wait: a question indexes
+            # If the server is stopping or its queue is full, the next question indexes the notes.
+            with suppress(Unavailable):
                 self.pools["index"].submit(space, lambda: self._index_ahead(space))
 
         if space in self._quiet:
@@ -286,7 +289,7 @@ class Executor:
         self._quiet[space] = asyncio.get_running_loop().call_later(QUIET_S, start)
 
     def _index_ahead(self, space: str) -> None:
-        """Index a space and read its new indexes, if questions were asked about it lately."""
+        """Index a space and load its new indexes, but only if there were questions about it."""
         reading = self.memory.in_space(space).inside
         if reading.engine.is_loaded(reading.space_id):
             index_share(self._writable().in_space(space).inside)

@@ -39,7 +39,7 @@ def test_what_is_written_is_found_at_once(path: Path) -> None:
         assert "key:ann" in {one.actor for one in memory.log(10)}
 
 
-def test_a_note_is_indexed_before_anybody_asks_where_questions_were_asked(path: Path) -> None:
+def test_new_notes_are_indexed_in_advance_in_a_space_with_questions(path: Path) -> None:
     async def life() -> None:
         for space in ("asked", "unasked"):
             await executor.write(ANN, None, lambda m, space=space: m.create_space(space))  # type: ignore[misc]
