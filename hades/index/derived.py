@@ -17,7 +17,7 @@ from hades.store.store import Store
 _LOG = logging.getLogger(__name__)
 TIMES = ("valid_from", "valid_to", "recorded_at", "retired_at")
 SAVED_SHARE = 0.01
-"""Rows are saved when at least this share of them is new, because a save writes all rows."""
+"""Rows that came little by little are saved when this share of all is new: a save writes all."""
 TableTypes = dict[str, dict[str, Any]]
 """For each table, the types of its columns; the first column is the key."""
 
@@ -90,13 +90,14 @@ class Derived:
             part.take(name, arrays)
 
     def _save_from(self, least: int, new: int) -> None:
-        """Add `new` to the number of rows inserted since the last save. Save when it reaches both
-        `least` and SAVED_SHARE of all rows.
+        """Save if at least `least` rows were inserted now, or many since the last save.
 
-        Saved rows are mapped from the file, so a process that runs for weeks stays small.
+        Many are `least` and SAVED_SHARE of all rows. Saved rows are mapped from the file, so a
+        process that runs for weeks stays small.
         """
         self._unsaved += new
-        if self._unsaved >= max(least, SAVED_SHARE * sum(map(len, self._columns.values()))):
+        many = max(least, SAVED_SHARE * sum(map(len, self._columns.values())))
+        if new >= least or self._unsaved >= many:
             self._unsaved = 0
             self._save()
 

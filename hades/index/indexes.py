@@ -33,8 +33,8 @@ from hades.store.records import Progress
 from hades.store.store import Store
 
 SAVED_AFTER_ROWS = 2_000
-"""The arrays are saved again after at least this many new rows. A process that starts reads rows
-that are not saved yet from the store."""
+"""The arrays are saved again after at least this many new rows. A process that starts reads other
+rows from the store."""
 _VECTORS_BATCH = 20_000
 _NOTES_BATCH = 2_000
 
