@@ -9,9 +9,8 @@ import pytest
 import hades
 
 
-@pytest.fixture(scope="module")
-def memory(tmp_path_factory: pytest.TempPathFactory) -> hades.Memory:
-    memory = hades.open(tmp_path_factory.mktemp("samples") / "notes.hades")
+@pytest.fixture
+def memory(memory: hades.Memory) -> hades.Memory:
     memory.remember("hull/colour", "The hull is dark blue, because green paint was taken away.")
     memory.remember("team/jonas", "Jonas Beck is a carpenter. He looks after hull and mast.")
     memory.remember("mood", "Ok.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,10 +49,15 @@ FILLED = {
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Offered]:
     """A memory with a story."""
-    path = tmp_path_factory.mktemp("messages") / "notes.hades"
-    with hades.open(path, actor="ann") as memory:
+    with with_story(tmp_path_factory.mktemp("messages")) as opened:
+        yield opened
+
+
+@contextmanager
+def with_story(folder: Path) -> Iterator[Offered]:
+    with hades.open(folder / "notes.hades", actor="ann") as memory:
         remember_story(memory)
-    with offered(path) as opened:
+    with offered(folder / "notes.hades") as opened:
         yield opened
 
 
@@ -123,7 +130,7 @@ def test_ordinary_names_are_not_taken_for_another(story: Offered, first: str, se
     assert "exists" not in remember(story, second, f"Another text, about {second}.")
 
 
-def test_summaries_are_made_and_opened_by_tools(story: Offered) -> None:
+def test_summaries_are_made_and_opened_by_tools(tmp_path: Path) -> None:
     async def life(client: Client) -> list[Any]:
         made = await client.call_tool("consolidate", {"level": "monthly", "at_least": 1})
         opened = await client.call_tool("drill", {"summary": "summary/2024-01", "limit": 1})
@@ -131,7 +138,8 @@ def test_summaries_are_made_and_opened_by_tools(story: Offered) -> None:
         question = {"question": "Why was approach X rejected?", "max_tokens": 500}
         return [made, opened, found, await client.call_tool("context", question)]
 
-    made, opened, found, context = talk(story, life, tools="all")
+    with with_story(tmp_path) as own:
+        made, opened, found, context = talk(own, life, tools="all")
     assert "made summary/2024-01" in text_of(made)
     assert opened.structured_content["versions"][0]["id"]
     assert found.structured_content["states"] >= 1
