@@ -34,7 +34,7 @@ def test_every_phase_tells_how_much_there_is(
         (folder / f"{number}.md").write_text(f"# Item {number}\n\nSeen by Ann Lee.\n")
     memory.ingest(folder, on_progress=lambda *news: told.append(news))
     memory.search("item", on_progress=lambda *news: told.append(news))
-    for what in ("reading", "cutting", "embedding", "reading names", "linking", "indexing words"):
+    for what in ("reading", "embedding", "reading names", "linking", "indexing words"):
         steps = [(done, total) for name, done, total in told if name == what]
         assert {total for _, total in steps} == {450}, what
         assert steps[-1][0] == 450

@@ -100,20 +100,29 @@ class Pipeline:
                 workers = Workers(self._still_wanted, in_process=in_process)
                 read = workers.read if ray is None else reading_spread(spread, workers.read)
                 past = History(self._store, self._space, self._actor, self._report, read)
+                cut = self._phases(lambda *_: self._still_wanted(), spread).cut
                 with _timed(summary, "nodes"), closing(workers):
                     for root in roots:
                         if history:
                             past.take(root.path, prefix, summary)
                             self._take_commits(root, summary, read)
-                        else:
-                            self._take_root(root, summary, dry_run, read)
+                            continue
+                        for _ in self._take_root(root, summary, dry_run, read):
+                            if "chunks" in phases and not dry_run:
+                                with _timed(summary, "chunks"):
+                                    cut()  # so that words are findable before all files are read
+                cutting = summary.seconds.get("chunks", 0.0)
+                summary.seconds["nodes"] = round(summary.seconds["nodes"] - cutting, 3)
             if not dry_run:
                 self._index(summary, phases, spread)
         return summary
 
+    def _phases(self, on_progress: Progress, spread: Spread) -> Phases:
+        return Phases(self._store, self._space, self._actor, on_progress, self._saying, spread)
+
     def _index(self, summary: Summary, phases: Sequence[str], spread: Spread) -> None:
         """Run the phases after the first over all states that wait for them."""
-        work = Phases(self._store, self._space, self._actor, self._report, self._saying, spread)
+        work = self._phases(self._report, spread)
         steps: dict[str, Callable[[], object]] = {
             "chunks": work.cut,
             "edges": work.link,
@@ -132,7 +141,8 @@ class Pipeline:
         """Repeat the last report while a file is read, because the callback may raise to stop."""
         self._on_progress(*self._last_report)
 
-    def _take_root(self, root: Root, summary: Summary, dry_run: bool, read: Read) -> None:
+    def _take_root(self, root: Root, summary: Summary, dry_run: bool, read: Read) -> Iterator[None]:
+        """Write the new and changed documents of a root; yield after each batch."""
         known = self._store.sources.of_root(self._space, root.name)
         fresh, gone = self._look(root, known, summary, read)
         renamed = self._renamed(fresh, gone)
@@ -145,6 +155,7 @@ class Pipeline:
             done += len(batch)
             if not dry_run:
                 self._report("reading", done, len(fresh))
+            yield
         for topic in gone.keys() - set(renamed.values()):
             if not dry_run:
                 with self._store.write(self._actor, "remove", self._space) as write:

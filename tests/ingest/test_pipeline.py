@@ -16,7 +16,7 @@ import pytest
 
 import hades
 from hades.index import space_words
-from hades.ingest import phases
+from hades.ingest import history, phases
 from hades.ingest.walk import LEADS_OUT, walk
 
 pytestmark = pytest.mark.workers
@@ -323,6 +323,8 @@ def _ingest_until(path: Path, folder: Path, phase: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     with hades.open(path) as memory:
+        if phase == "cutting":  # otherwise a part of reading
+            memory.ingest(folder, phases=["nodes"])
         memory.ingest(folder, on_progress=die)
 
 
@@ -500,3 +502,22 @@ def test_a_hostile_ignore_file_does_not_stop_the_walk(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("*a" * 100 + "b\n" + "**/a/" * 500 + "b\n" + "[" * 4_000)
     (tmp_path / ("a" * 250)).write_text("x")
     assert [one for one, _ in walk(tmp_path)] == [tmp_path / ("a" * 250)]
+
+
+def test_words_are_findable_while_later_files_are_read(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "BATCH_CHARACTERS", 1)
+    (tmp_path / "docs").mkdir()
+    for name in ("first", "second"):
+        (tmp_path / "docs" / f"{name}.md").write_text(f"The {name} boat is blue.\n")
+    found = []
+
+    def look(what: str, done: int, total: int) -> None:
+        if (what, done, total) == ("reading", 2, 2) and not found:
+            with hades.open(path, read_only=True) as other:
+                found.extend(hit.chunk.topic for hit in other.search("boat", retriever="words"))
+
+    with hades.open(path) as memory:
+        memory.ingest(tmp_path / "docs", on_progress=look)
+    assert found == ["docs/first.md"]
