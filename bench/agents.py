@@ -19,7 +19,7 @@ from hades.agents.query import QueryAgent
 from hades.domain.answer import Answer
 from hades.evals import metrics
 from hades.evals.memories import open_set
-from hades.evals.replay import holds, read_events, replay, said
+from hades.evals.replay import answer_text, holds, read_events, replay
 from hades.evals.sets import LADDER_KINDS, EvalQuestion, EvalSet, load_set
 from hades.memory import View
 from hades.settings import load_settings
@@ -68,7 +68,7 @@ def _views(eval_set: EvalSet) -> Iterator[tuple[EvalQuestion, View, object]]:
     """Yield each question with its memory, and the function from a chunk to the id of its gold."""
     if eval_set.kind in LADDER_KINDS:
         with open_set(eval_set, load_settings().cache_folder()) as opened:
-            for question in eval_set.in_turn("asking", _told):
+            for question in eval_set.each_question("asking", _told):
                 yield question, opened.view(question), opened.id_of
         return
     events = read_events(eval_set.corpus)
@@ -100,7 +100,7 @@ def _asked(
     ids = [id_of(passage.chunk) for passage in answer.recall.passages]  # type: ignore[operator]
     share = metrics.recall_at(len(ids), ids, question.gold)
     wanted = [text for text in question.answers if text.strip().casefold() not in ("", "yes", "no")]
-    answered = holds(said(answer, WORDS_READ), wanted) if wanted else None
+    answered = holds(answer_text(answer, WORDS_READ), wanted) if wanted else None
     return Asked(share, share == 1, answered, answer.recall.tokens, ms, passes, reads)
 
 

@@ -21,7 +21,7 @@ from bench.table import show
 from hades.domain.times import NOW
 from hades.graph.ppr import walk_many
 from hades.recall.find import excerpts
-from hades.recall.find.finder import _keys
+from hades.recall.find.finder import name_keys
 from hades.recall.query_context import QueryContext
 from hades.recall.question.names import names_in
 from hades.recall.warming import load_kernels
@@ -196,7 +196,15 @@ def _excerpts(memory: hades.Memory, query: QueryContext, asked: Sequence[str]) -
 
     def gather(question: str) -> None:
         excerpts.gather(
-            memory.inside.store, finder.encoder, words, 1, NOW, question, _keys(question), (), None
+            memory.inside.store,
+            finder.encoder,
+            words,
+            1,
+            NOW,
+            question,
+            name_keys(question),
+            (),
+            None,
         )
 
     spent = _ms(gather, asked)
