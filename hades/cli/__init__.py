@@ -21,8 +21,8 @@ from hades.cli import commands
 from hades.cli.panels import PanelGroup
 
 GC_THRESHOLD = 20_000
-"""The garbage collector runs after this many new objects. With Python's default of 700, it runs
-about a hundred times in a short command, and these runs free nothing."""
+"""The garbage collector runs after this many new objects. With the default (700 in Python 3.11),
+it runs about a hundred times in a short command, and these runs free nothing."""
 
 app = typer.Typer(
     name="hades",
